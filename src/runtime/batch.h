@@ -1,0 +1,25 @@
+/* Columns of a batch: views into a chunk until something must be computed. */
+#ifndef SM_BATCH_H
+#define SM_BATCH_H
+
+#include "value.h"
+
+/* n values of one physical form. Bits of valid beyond the batch are undefined. */
+typedef struct sm_vec {
+    void *data;            /* n_rows values; NULL for a column nobody asked to decode (see codes) */
+    const uint64_t *valid; /* 1 bit a row; NULL = no nulls */
+    const uint16_t *codes; /* dictionary codes of a text column that comes straight from the scan; else NULL */
+    sm_phys phys;
+} sm_vec;
+
+typedef struct sm_batch {
+    sm_vec *cols;
+    uint32_t n_cols;
+    uint32_t n_rows;
+    const uint16_t *sel; /* live rows in ascending order; NULL = all n_rows */
+    uint32_t n_sel;      /* live rows, also when sel is NULL */
+    uint32_t lane0;      /* the first row's number in its chunk; lane of row i is (lane0 + i) mod 32 */
+    uint64_t first_row;  /* the first row's number in its table */
+} sm_batch;
+
+#endif
