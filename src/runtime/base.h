@@ -3,6 +3,7 @@
 #ifndef SM_BASE_H
 #define SM_BASE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
