@@ -21,17 +21,23 @@ typedef enum sm_enc {
 /* Append-only: a larger dictionary of the same column begins with the smaller one's entries. */
 typedef struct sm_dict {
     _Atomic uint32_t refs;
-    uint32_t n;             /* at most 65,536 */
+    uint32_t n;             /* 1 to 65,536 */
     const sm_text *entries; /* distinct; readable up to SM_PAD_BYTES behind the last */
     sm_mem *mem;
+    sm_buffer *entries_buf;
     struct sm_text_heap *heap; /* owns the bytes */
 } sm_dict;
 
+enum { SM_DICT_MAX_ENTRIES = 65536 };
+
+/* What lies under a NULL is harmless and inside the column's range (narrow: stored 0; text: empty; code 0), except
+ * that numbers of foreign memory are as the caller left them. Bits and bytes behind the last row are 0 in own
+ * buffers. */
 typedef struct sm_chunk_col {
     uint8_t enc;      /* sm_enc */
     uint8_t width;    /* bytes of a stored value; plain: of the physical form, 0 for bool's bitmap */
     bool padded;      /* SM_PAD_BYTES behind the last row are readable (own buffers) */
-    bool has_minmax;  /* min and max below are set (some value is not NULL, and no NaN for floats) */
+    bool has_minmax;  /* min and max below are set: some value is not NULL, no NaN, no interval */
     uint32_t null_count;
     const void *data;      /* 64-byte aligned if own; else aligned for its element */
     const uint64_t *valid; /* 1 = value present; NULL = no nulls; always own: padded, aligned */
@@ -92,7 +98,7 @@ bool sm_version_validate(const sm_version *v);
 /** New version with columns and no rows; names are copied. Statistics fields of cols are ignored. */
 sm_status sm_version_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, sm_version **out, sm_error *err);
 /** New version: base's chunks, then chunks[0..n) (references are taken over, also on failure). base's partial
- *  last chunk stays partial only if n is 0; sm_builder starts from it otherwise. */
+ *  last chunk stays as it is; sm_builder is what fills it up. */
 sm_status sm_version_extend(const sm_version *base, sm_chunk **chunks, uint64_t n, sm_version **out, sm_error *err);
 /** A version whose chunk list is base's repeated so many times (benchmarks and tests). */
 sm_status sm_version_repeat(const sm_version *base, uint64_t times, sm_version **out, sm_error *err);
@@ -102,19 +108,26 @@ typedef struct sm_builder sm_builder;
 /** Rows will follow base's (NULL: start empty): takes its partial last chunk along and its encodings as a hint. */
 sm_status sm_builder_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, const sm_version *base,
                          sm_builder **out, sm_error *err);
-/** One row; text is copied. Values have the column's physical form. */
+/** Names the relation in NOT NULL errors; borrowed. */
+void sm_builder_set_relation(sm_builder *b, const char *name);
+/** One row; text is copied. Values have the column's physical form.
+ *  errors  SM_ERR_NOT_NULL, SM_ERR_VARCHAR_LENGTH (the row is not added), out of memory */
 sm_status sm_builder_row(sm_builder *b, const sm_value *row, sm_error *err);
-/** Live rows of a batch whose columns have the columns' physical forms; text is copied. */
+/** Live rows of a batch whose columns have the columns' physical forms, data decoded; text is copied.
+ *  After an error the builder can only be freed. */
 sm_status sm_builder_batch(sm_builder *b, const sm_batch *batch, sm_error *err);
 /** All rows of another chunk list, e.g. a worker's part, in order. Full chunks are shared when possible. */
 sm_status sm_builder_chunk(sm_builder *b, const sm_chunk *chunk, sm_error *err);
+/** Rows added so far, base's not counted. */
 uint64_t sm_builder_rows(const sm_builder *b);
 /** Seals the rest and gives base + all rows as a new version. The builder is freed in any case. */
 sm_status sm_builder_finish(sm_builder *b, sm_version **out, sm_error *err);
 void sm_builder_free(sm_builder *b);
-/** Zero-copy chunk columns from caller memory: data of the physical form (bool: one byte a value, is repacked),
- *  valid = Arrow bitmap with a bit offset or NULL. release(arg) is called when the last chunk goes.
- *  Narrowing is not done. Min and max are computed. All columns must have n_rows. */
+/** Zero-copy chunk columns from caller memory: data of the physical form, aligned for its element (bool: one byte a
+ *  value, is repacked; text: sm_text views, whose bytes are borrowed too), valid = Arrow bitmap with a bit offset or
+ *  NULL (it is copied). release(arg) is called when the last chunk goes, or at once if all was copied; never when
+ *  the call fails. Narrowing is not done. Min and max are computed. All columns must have n_rows. If base ends in a
+ *  partial chunk, or a NOT NULL or varchar(n) is violated, rows go through a builder instead (copied, checked). */
 typedef struct sm_foreign_col {
     const void *data;
     const uint8_t *valid;
@@ -147,12 +160,32 @@ sm_status sm_catalog_create(sm_catalog *c, const char *name, sm_version *v, sm_e
 sm_status sm_catalog_publish(sm_catalog *c, const char *name, sm_version *v, sm_error *err);
 sm_status sm_catalog_drop(sm_catalog *c, const char *name, sm_error *err);
 
-/** Decodes rows [from, from + n) of a column to the physical form: vec->data must have room (n values + padding),
- *  or, for plain columns, is pointed into the chunk. valid is shifted into valid_words when it cannot be a view.
- *  phys may be I64 for a narrow decimal of more than 18 digits; else it is the type's own. */
-void sm_chunk_col_decode(const sm_chunk_col *c, sm_type type, sm_phys phys, uint32_t from, uint32_t n, sm_vec *vec,
-                         void *room, uint64_t *valid_words);
-/** One value; text borrows from the chunk. */
+/* Where sm_chunk_col_decode may put what is not in the chunk already. All 64-byte aligned. Codes of a
+ * dictionary column cost nothing or one widening, views one gather; so ask for codes alone where the work can be
+ * done per dictionary entry, and call sm_dict_gather later if views are needed after all. */
+typedef struct sm_decode_room {
+    void *data;      /* n values of phys + SM_PAD_BYTES; NULL: no views of a dictionary column, codes only */
+    uint16_t *codes; /* n codes + SM_PAD_BYTES; NULL: codes of a dictionary column are not wanted */
+    uint64_t *valid; /* sm_bit_words(n) + 1 words */
+} sm_decode_room;
+
+/** Rows [from, from + n) of a column in their physical form; everything is a view of the chunk where it can be.
+ *  Sets all of vec: data (NULL only for a dictionary column without room->data), codes (dictionary columns with
+ *  room->codes only), valid (NULL = no nulls; a view when from is a multiple of 64, else shifted into room) and phys.
+ *  phys is the type's own, or I64 for a narrow decimal of more than 18 digits. */
+void sm_chunk_col_decode(const sm_chunk_col *c, sm_phys phys, uint32_t from, uint32_t n, const sm_decode_room *room,
+                         sm_vec *vec);
+/** out[i] = entries[codes[i]] for i < n. */
+void sm_dict_gather(const sm_dict *d, const uint16_t *codes, uint32_t n, sm_text *out);
+/** One value of the type's physical form; text borrows from the chunk. */
 void sm_chunk_col_get(const sm_chunk_col *c, sm_type type, uint32_t row, sm_value *out);
+
+SM_INLINE sm_dict *sm_dict_ref(const sm_dict *d)
+{
+    sm_dict *own = (sm_dict *)(uintptr_t)d;
+    if (own) atomic_fetch_add_explicit(&own->refs, 1, memory_order_relaxed);
+    return own;
+}
+void sm_dict_unref(sm_dict *d);
 
 #endif
