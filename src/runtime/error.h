@@ -1,5 +1,6 @@
-/* Statuses and errors. A status is a row of errors.def; 0 is success. The detail (SQLSTATE, message, hint,
- * position) is written to the caller's sm_error, which may be NULL. The first error written stays. */
+/* Statuses and errors. A status is a row of errors.def; 0 is success. The detail (SQLSTATE,
+ * message, hint, position) is written to the caller's sm_error, which may be NULL. The first error
+ * written stays. */
 #ifndef SM_ERROR_H
 #define SM_ERROR_H
 
@@ -36,10 +37,10 @@ const char *sm_status_sqlstate(sm_status status);
 const char *sm_status_message(sm_status status);
 
 /* Passes a failure on. */
-#define SM_TRY(call)                                    \
-    do {                                                \
-        sm_status sm_try_status_ = (call);              \
-        if (SM_UNLIKELY(sm_try_status_ != SM_OK)) return sm_try_status_; \
+#define SM_TRY(call)                                                                               \
+    do {                                                                                           \
+        sm_status sm_try_status_ = (call);                                                         \
+        if (SM_UNLIKELY(sm_try_status_ != SM_OK)) return sm_try_status_;                           \
     } while (0)
 
 #endif

@@ -52,8 +52,14 @@ SM_INLINE bool sm_type_eq(sm_type a, sm_type b)
 {
     return a.id == b.id && a.precision == b.precision && a.scale == b.scale;
 }
-SM_INLINE bool sm_type_is_int(sm_type t) { return t.id >= SM_INT16 && t.id <= SM_INT64; }
-SM_INLINE bool sm_type_is_float(sm_type t) { return t.id == SM_FLOAT32 || t.id == SM_FLOAT64; }
+SM_INLINE bool sm_type_is_int(sm_type t)
+{
+    return t.id >= SM_INT16 && t.id <= SM_INT64;
+}
+SM_INLINE bool sm_type_is_float(sm_type t)
+{
+    return t.id == SM_FLOAT32 || t.id == SM_FLOAT64;
+}
 
 /** Physical form of a type's values; decimals of at most 18 digits are I64, above I128. */
 sm_phys sm_type_phys(sm_type t);

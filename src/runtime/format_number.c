@@ -1,0 +1,204 @@
+/* Numbers as text. Floats print the shortest digits that read back as the same value, laid out as
+ * PostgreSQL does. The idea: a decimal of at most 15 digits (6 for real) that reads back is the
+ * only one so short, so a cheap guess that is verified by one exact division is the answer; the
+ * rest asks the C library for 16 or 17 digits and reads them back. Nothing here depends on the
+ * locale. */
+#include "decimal.h"
+#include "format_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { U128_DIGITS = 39 };
+
+size_t sm_print_u64(uint64_t v, char *out)
+{
+    char digits[20];
+    size_t n = 0;
+    do {
+        digits[sizeof digits - ++n] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v);
+    memcpy(out, digits + sizeof digits - n, n);
+    return n;
+}
+
+static size_t print_u128(sm_u128 v, char *out)
+{
+    const uint64_t unit = sm_pow10_table[SM_POW10_64_MAX];
+    size_t n;
+    char rest[20];
+    if (v <= UINT64_MAX) return sm_print_u64((uint64_t)v, out);
+    n = print_u128(v / unit, out);
+    memset(out + n, '0', SM_POW10_64_MAX);
+    n += SM_POW10_64_MAX;
+    {
+        size_t tail = sm_print_u64((uint64_t)(v % unit), rest);
+        memcpy(out + n - tail, rest, tail);
+    }
+    return n;
+}
+
+size_t sm_print_decimal(sm_i128 v, unsigned scale, char *out)
+{
+    char digits[U128_DIGITS + 1];
+    size_t n = print_u128(sm_abs_i128(v), digits), at = 0, whole = n > scale ? n - scale : 0;
+    if (v < 0) out[at++] = '-';
+    if (whole == 0) out[at++] = '0';
+    memcpy(out + at, digits, whole);
+    at += whole;
+    if (scale == 0) return at;
+    out[at++] = '.';
+    if (n < scale) {
+        memset(out + at, '0', scale - n);
+        at += scale - n;
+    }
+    memcpy(out + at, digits + whole, n - whole);
+    return at + n - whole;
+}
+
+/* d.ddd * 10^exponent; digits has no trailing zeros. */
+typedef struct shortest {
+    char digits[24];
+    int n, exponent;
+} shortest;
+
+static void strip_zeros(shortest *s)
+{
+    while (s->n > 1 && s->digits[s->n - 1] == '0') s->n--;
+}
+
+static void set_integer(shortest *s, uint64_t m, int scale)
+{
+    s->n = (int)sm_print_u64(m, s->digits);
+    s->exponent = s->n - 1 - scale;
+    strip_zeros(s);
+}
+
+/* A guess of 15 digits, right only if it divides (or multiplies) back to v; both are exact doubles
+ * then, so the one rounding of the operation is the rounding that reading the text would do. */
+static bool guess(double v, shortest *s)
+{
+    int exponent, scale;
+    double m;
+    if (!(v >= 1e-7 && v < 1e36)) return false;
+    frexp(v, &exponent);
+    scale = 14 - (int)floor((exponent - 1) * 0.30102999566398120);
+    if (scale > SM_POW10_F64_MAX || scale < -SM_POW10_F64_MAX) return false;
+    m = nearbyint(scale >= 0 ? v * sm_pow10_f64[scale] : v / sm_pow10_f64[-scale]);
+    if (m >= 1e15) { /* the estimate of the exponent was one too low */
+        scale--;
+        m = nearbyint(scale >= 0 ? v * sm_pow10_f64[scale] : v / sm_pow10_f64[-scale]);
+    }
+    if (m >= 1e15) return false;
+    if ((scale >= 0 ? m / sm_pow10_f64[scale] : m * sm_pow10_f64[-scale]) != v) return false;
+    set_integer(s, (uint64_t)m, scale);
+    return true;
+}
+
+/* The nearest decimal of n digits, from the C library, whatever its decimal point looks like. */
+static void nearest(double v, int n, shortest *s)
+{
+    char text[64];
+    const char *at = text;
+    int length = snprintf(text, sizeof text, "%.*e", n - 1, v);
+    s->n = 0;
+    for (; at < text + length && *at != 'e'; at++)
+        if (sm_is_digit(*at) && s->n < n) s->digits[s->n++] = *at;
+    s->exponent = (int)strtol(at + 1, NULL, 10);
+}
+
+static bool reads_back(const shortest *s, double v, bool single)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*se%d", s->n, s->digits, s->exponent - (s->n - 1));
+    return single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
+}
+
+/* The next decimal above, of as many digits. */
+static void step_up(shortest *s)
+{
+    int i = s->n;
+    while (i > 0 && s->digits[i - 1] == '9') s->digits[--i] = '0';
+    if (i > 0) {
+        s->digits[i - 1]++;
+    } else {
+        s->digits[0] = '1';
+        s->exponent++;
+    }
+}
+
+/* Below a power of two the gap to the next value is half the gap above it: there the nearest
+ * decimal may miss while the one above it hits. */
+static void search(double v, bool single, shortest *s)
+{
+    int most = single ? 9 : 17;
+    for (int n = 1; n < most; n++) {
+        nearest(v, n, s);
+        if (reads_back(s, v, single)) break;
+        step_up(s);
+        if (reads_back(s, v, single)) break;
+        if (n + 1 == most) nearest(v, most, s);
+    }
+    strip_zeros(s);
+}
+
+/* PostgreSQL's layout: plain from 0.0001 up to `wide` digits before the point, else d.ddde+XX. */
+static size_t lay_out(const shortest *s, int wide, char *out)
+{
+    char *at = out;
+    int exponent = s->exponent;
+    if (exponent < -4 || exponent >= wide) {
+        *at++ = s->digits[0];
+        if (s->n > 1) {
+            *at++ = '.';
+            memcpy(at, s->digits + 1, (size_t)(s->n - 1));
+            at += s->n - 1;
+        }
+        at += sprintf(at, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+        return (size_t)(at - out);
+    }
+    if (exponent < 0) {
+        *at++ = '0';
+        *at++ = '.';
+        for (int i = -1; i > exponent; i--) *at++ = '0';
+    }
+    for (int i = 0; i < s->n || i <= exponent; i++) {
+        if (i == exponent + 1 && exponent >= 0) *at++ = '.';
+        *at++ = i < s->n ? s->digits[i] : '0';
+    }
+    return (size_t)(at - out);
+}
+
+static size_t print_special(double v, char *out)
+{
+    const char *text = v != v   ? "NaN"
+                       : v == 0 ? (signbit(v) ? "-0" : "0")
+                       : v < 0  ? "-Infinity"
+                                : "Infinity";
+    size_t n = strlen(text);
+    memcpy(out, text, n);
+    return n;
+}
+
+size_t sm_print_f64(double v, char *out)
+{
+    shortest s;
+    size_t minus = v < 0;
+    if (v != v || v == 0 || isinf(v)) return print_special(v, out);
+    *out = '-';
+    if (!guess(fabs(v), &s)) search(fabs(v), false, &s);
+    return lay_out(&s, 15, out + minus) + minus;
+}
+
+size_t sm_print_f32(float v, char *out)
+{
+    shortest s;
+    size_t minus = v < 0;
+    if (v != v || v == 0 || isinf(v)) return print_special(v, out);
+    *out = '-';
+    search(fabsf(v), true, &s);
+    return lay_out(&s, 6, out + minus) + minus;
+}
