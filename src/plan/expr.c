@@ -191,6 +191,28 @@ sm_expr *sm_expr_clone(sm_arena *a, const sm_expr *e)
     return c;
 }
 
+sm_expr *sm_expr_replace(sm_arena *a, const sm_expr *e, sm_expr *(*fn)(const sm_expr *leaf, void *arg), void *arg)
+{
+    if (e->n_args == 0) {
+        sm_expr *with = fn(e, arg);
+        if (with) return with;
+    }
+    sm_expr *c = sm_arena_alloc(a, sizeof *c);
+    if (!c) return NULL;
+    *c = *e;
+    if (e->n_args == 0) return c;
+    c->args = SM_NEW_N(a, sm_expr *, e->n_args);
+    if (!c->args) return NULL;
+    c->can_fail = e->kind == SM_EXPR_OP && sm_ops[e->op].can_fail;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        c->args[i] = sm_expr_replace(a, e->args[i], fn, arg);
+        if (!c->args[i]) return NULL;
+        c->can_fail |= c->args[i]->can_fail;
+    }
+    c->nullable = node_nullable(c);
+    return c;
+}
+
 bool sm_expr_walk(const sm_expr *e, bool (*fn)(const sm_expr *e, void *arg), void *arg)
 {
     if (!fn(e, arg)) return false;

@@ -42,7 +42,8 @@ struct sm_expr {
     sm_range range;
     bool nullable;  /* may be NULL */
     bool can_fail;  /* may still raise an error, in itself or below */
-    bool no_check;  /* this operation's own check is proved away: wrap-around arithmetic is right */
+    bool no_check;  /* this operation's own check is proved away: wrap-around arithmetic is right. NULL slots and dead
+                     * rows hold any bits even so: a division still has to guard itself against them. */
 };
 
 sm_expr *sm_expr_const(sm_arena *a, sm_type type, const sm_value *v);
@@ -56,6 +57,10 @@ uint64_t sm_expr_hash(const sm_expr *e);
 sm_expr *sm_expr_clone(sm_arena *a, const sm_expr *e);
 /** Calls fn on e and everything below, parents first, until it returns false. */
 bool sm_expr_walk(const sm_expr *e, bool (*fn)(const sm_expr *e, void *arg), void *arg);
+
+/** Copy of e in which every leaf for which fn gives an expression is replaced by it; what follows from the arguments
+ *  is worked out anew. The replacements are shared, not copied.  returns  NULL when memory is out */
+sm_expr *sm_expr_replace(sm_arena *a, const sm_expr *e, sm_expr *(*fn)(const sm_expr *leaf, void *arg), void *arg);
 
 /* The scalar evaluator: the row tier's, and the planner's for folding and dictionaries. The meaning of an
  * expression is what this function does. */

@@ -1,0 +1,320 @@
+/* Tidying a finished pipeline: constants folded, filters moved below projections that only rename, adjacent
+ * projections merged where that computes nothing twice, common parts of a projection computed once, columns that
+ * nobody reads dropped. Nothing here moves an expression that can fail past a filter. Read pipeline.c first. */
+#include "plan/pipeline_parts.h"
+
+/* ---- columns of expressions ------------------------------------------------------------------------------ */
+
+static sm_expr *from_list(const sm_expr *leaf, void *arg)
+{
+    sm_expr *const *list = arg;
+    return leaf->kind == SM_EXPR_COLUMN ? list[leaf->column] : NULL;
+}
+
+/* exprs over the output of `inner` -> exprs over inner's input. */
+static sm_status substitute(build *b, sm_step *s, sm_expr **inner)
+{
+    sm_expr **exprs = SM_NEW_N(b->a, sm_expr *, s->n_exprs ? s->n_exprs : 1);
+    if (!exprs) return sm_arena_failed(b->a, b->err);
+    for (uint32_t i = 0; i < s->n_exprs; i++)
+        if (!(exprs[i] = sm_expr_replace(b->a, s->exprs[i], from_list, inner)))
+            return sm_arena_failed(b->a, b->err);
+    s->exprs = exprs;
+    return SM_OK;
+}
+
+static bool count_column(const sm_expr *e, void *arg)
+{
+    if (e->kind == SM_EXPR_COLUMN) ((uint32_t *)arg)[e->column]++;
+    return true;
+}
+
+static void count_columns(const sm_step *s, uint32_t *counts)
+{
+    for (uint32_t i = 0; i < s->n_exprs; i++) sm_expr_walk(s->exprs[i], count_column, counts);
+}
+
+static bool is_leaf(const sm_expr *e)
+{
+    return e->n_args == 0;
+}
+
+static void remove_step(sm_pipeline *p, uint32_t i)
+{
+    memmove(&p->steps[i], &p->steps[i + 1], (p->n_steps - i - 1) * sizeof *p->steps);
+    p->n_steps--;
+}
+
+/* ---- passes ---------------------------------------------------------------------------------------------- */
+
+static sm_status fold_steps(build *b, sm_pipeline *p)
+{
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        sm_step *s = &p->steps[i];
+        sm_expr **exprs = SM_NEW_N(b->a, sm_expr *, s->n_exprs ? s->n_exprs : 1);
+        if (!exprs) return sm_arena_failed(b->a, b->err);
+        for (uint32_t k = 0; k < s->n_exprs; k++) {
+            exprs[k] = s->exprs[k];
+            SM_TRY(sm_expr_fold(b->a, &exprs[k], b->err));
+        }
+        s->exprs = exprs;
+        const sm_expr *e = exprs[0];
+        if (s->kind == SM_STEP_FILTER && e->kind == SM_EXPR_CONST && !e->value.is_null && e->value.b)
+            remove_step(p, i--);
+    }
+    return SM_OK;
+}
+
+/* PROJECT of plain columns and constants, then FILTER: the filter can come first. */
+static sm_status filters_down(build *b, sm_pipeline *p)
+{
+    for (uint32_t i = 1; i < p->n_steps; i++) {
+        for (uint32_t k = i; k > 0 && p->steps[k].kind == SM_STEP_FILTER; k--) {
+            sm_step *below = &p->steps[k - 1];
+            bool plain = below->kind == SM_STEP_PROJECT;
+            for (uint32_t c = 0; plain && c < below->n_exprs; c++) plain = is_leaf(below->exprs[c]);
+            if (!plain) break;
+            SM_TRY(substitute(b, &p->steps[k], below->exprs));
+            sm_step filter = p->steps[k];
+            p->steps[k] = *below;
+            *below = filter;
+        }
+    }
+    return SM_OK;
+}
+
+static sm_status merge_projects(build *b, sm_pipeline *p)
+{
+    for (uint32_t i = 0; i + 1 < p->n_steps;) {
+        sm_step *inner = &p->steps[i], *outer = inner + 1;
+        if (inner->kind != SM_STEP_PROJECT || outer->kind != SM_STEP_PROJECT) {
+            i++;
+            continue;
+        }
+        uint32_t *counts = SM_NEW_N(b->a, uint32_t, inner->n_exprs + 1);
+        if (!counts) return sm_arena_failed(b->a, b->err);
+        count_columns(outer, counts);
+        bool twice = false;
+        for (uint32_t c = 0; c < inner->n_exprs; c++) twice |= counts[c] > 1 && !is_leaf(inner->exprs[c]);
+        if (twice) {
+            i++;
+            continue;
+        }
+        SM_TRY(substitute(b, outer, inner->exprs));
+        remove_step(p, i);
+        if (i > 0) i--;
+    }
+    return SM_OK;
+}
+
+/* ---- common parts ---------------------------------------------------------------------------------------- */
+
+typedef struct part {
+    const sm_expr *e;
+    uint64_t hash;
+    uint32_t uses;
+    bool always; /* every live row evaluates it somewhere */
+} part;
+
+typedef struct parts {
+    part *list;
+    uint32_t n, cap;
+    bool full; /* memory is out */
+    sm_arena *a;
+} parts;
+
+static void note_part(parts *ps, const sm_expr *e, bool always)
+{
+    uint64_t hash = sm_expr_hash(e);
+    for (uint32_t i = 0; i < ps->n; i++) {
+        part *q = &ps->list[i];
+        if (q->hash == hash && sm_expr_equal(q->e, e)) {
+            q->uses++;
+            q->always |= always;
+            return; /* what is below it is computed with it */
+        }
+    }
+    if (ps->n == ps->cap) {
+        uint32_t cap = ps->cap ? ps->cap * 2 : 32;
+        part *list = SM_NEW_N(ps->a, part, cap);
+        if (!list) {
+            ps->full = true;
+            return;
+        }
+        if (ps->n) memcpy(list, ps->list, ps->n * sizeof *list);
+        ps->list = list;
+        ps->cap = cap;
+    }
+    ps->list[ps->n++] = (part){e, hash, 1, always};
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        bool lazy = e->kind == SM_EXPR_AND || e->kind == SM_EXPR_OR || e->kind == SM_EXPR_CASE ||
+                    e->kind == SM_EXPR_COALESCE;
+        if (!is_leaf(e->args[i])) note_part(ps, e->args[i], always && (!lazy || i == 0));
+    }
+}
+
+typedef struct cut {
+    parts *ps;
+    const uint32_t *column_of; /* of part i in the new step's output; UINT32_MAX: not there */
+    sm_arena *a;
+} cut;
+
+/* Copy of e over the new step's output. */
+static sm_expr *cut_parts(const cut *c, const sm_expr *e)
+{
+    if (is_leaf(e) && e->kind != SM_EXPR_COLUMN) return sm_expr_clone(c->a, e);
+    uint64_t hash = sm_expr_hash(e);
+    for (uint32_t i = 0; i < c->ps->n; i++) {
+        const part *q = &c->ps->list[i];
+        if (c->column_of[i] != UINT32_MAX && q->hash == hash && sm_expr_equal(q->e, e)) {
+            sm_expr *col = sm_expr_column(c->a, c->column_of[i], e->type, e->nullable);
+            if (col) col->phys = e->phys;
+            return col;
+        }
+    }
+    sm_expr *copy = sm_arena_alloc(c->a, sizeof *copy);
+    if (!copy) return NULL;
+    *copy = *e;
+    copy->args = SM_NEW_N(c->a, sm_expr *, e->n_args + 1);
+    if (!copy->args) return NULL;
+    copy->can_fail = e->kind == SM_EXPR_OP && sm_ops[e->op].can_fail;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (!(copy->args[i] = cut_parts(c, e->args[i]))) return NULL;
+        copy->can_fail |= copy->args[i]->can_fail;
+    }
+    return copy;
+}
+
+static bool gather_column(const sm_expr *e, void *arg)
+{
+    parts *ps = arg;
+    if (e->kind != SM_EXPR_COLUMN) return true;
+    for (uint32_t i = 0; i < ps->n; i++)
+        if (ps->list[i].e->kind == SM_EXPR_COLUMN && ps->list[i].e->column == e->column) return true;
+    note_part(ps, e, true);
+    return !ps->full;
+}
+
+static sm_status insert_project(build *b, sm_pipeline *p, uint32_t at, sm_expr **exprs, uint32_t n)
+{
+    sm_step *steps = SM_NEW_N(b->a, sm_step, p->n_steps + 1);
+    if (!steps) return sm_arena_failed(b->a, b->err);
+    memcpy(steps, p->steps, at * sizeof *steps);
+    memcpy(steps + at + 1, p->steps + at, (p->n_steps - at) * sizeof *steps);
+    steps[at] = (sm_step){.kind = SM_STEP_PROJECT, .n_exprs = n, .exprs = exprs};
+    p->steps = steps;
+    p->n_steps++;
+    return SM_OK;
+}
+
+/* Parts that step `at`, a PROJECT, has more than once go into a PROJECT before it. A part that can fail goes there only
+ * if every row evaluates it anyhow. The row tier runs the same steps, so all tiers raise the same error. */
+static sm_status share_parts(build *b, sm_pipeline *p, uint32_t at, bool *shared)
+{
+    sm_step *s = &p->steps[at];
+    parts ps = {.a = b->a};
+    *shared = false;
+    for (uint32_t i = 0; i < s->n_exprs; i++)
+        if (!is_leaf(s->exprs[i])) note_part(&ps, s->exprs[i], true);
+    uint32_t n_whole = ps.n;
+    for (uint32_t i = 0; i < ps.n; i++) {
+        part *q = &ps.list[i];
+        if (q->uses < 2 || (q->e->can_fail && !q->always)) q->uses = 0;
+        *shared |= q->uses != 0;
+    }
+    if (ps.full) return sm_arena_failed(b->a, b->err);
+    if (!*shared) return SM_OK;
+    for (uint32_t i = 0; i < s->n_exprs; i++) sm_expr_walk(s->exprs[i], gather_column, &ps);
+    uint32_t *column_of = SM_NEW_N(b->a, uint32_t, ps.n), n = 0;
+    sm_expr **exprs = SM_NEW_N(b->a, sm_expr *, ps.n), **rest = SM_NEW_N(b->a, sm_expr *, s->n_exprs);
+    if (ps.full || !column_of || !exprs || !rest) return sm_arena_failed(b->a, b->err);
+    for (uint32_t i = 0; i < ps.n; i++) {
+        column_of[i] = UINT32_MAX;
+        if (i < n_whole && !ps.list[i].uses) continue;
+        if (!(exprs[n] = sm_expr_clone(b->a, ps.list[i].e))) return sm_arena_failed(b->a, b->err);
+        column_of[i] = n++;
+    }
+    cut c = {&ps, column_of, b->a};
+    for (uint32_t i = 0; i < s->n_exprs; i++)
+        if (!(rest[i] = cut_parts(&c, s->exprs[i]))) return sm_arena_failed(b->a, b->err);
+    s->exprs = rest;
+    return insert_project(b, p, at, exprs, n);
+}
+
+/* Again on the new step while it has common parts itself. */
+static sm_status share_all(build *b, sm_pipeline *p)
+{
+    enum { MOST_ROUNDS = 8 };
+    if (!p->n_steps || p->steps[p->n_steps - 1].kind != SM_STEP_PROJECT) return SM_OK;
+    uint32_t at = p->n_steps - 1;
+    bool shared = true;
+    for (int round = 0; shared && round < MOST_ROUNDS; round++) SM_TRY(share_parts(b, p, at, &shared));
+    return SM_OK;
+}
+
+/* ---- pruning --------------------------------------------------------------------------------------------- */
+
+static uint32_t source_columns(const build *b, const sm_pipeline *p)
+{
+    return p->input == SM_INPUT_PIPELINE ? b->list[p->from]->n_out : p->source_node->n_cols;
+}
+
+static sm_status prune(build *b, sm_pipeline *p)
+{
+    uint32_t n_source = source_columns(b, p), n_in = n_source;
+    uint32_t **needed = SM_NEW_N(b->a, uint32_t *, p->n_steps + 1); /* of the rows that enter step i */
+    if (!needed) return sm_arena_failed(b->a, b->err);
+    for (uint32_t i = 0; i <= p->n_steps; i++) {
+        needed[i] = SM_NEW_N(b->a, uint32_t, n_in + 1);
+        if (!needed[i]) return sm_arena_failed(b->a, b->err);
+        if (i < p->n_steps && p->steps[i].kind == SM_STEP_PROJECT) n_in = p->steps[i].n_exprs;
+    }
+    for (uint32_t c = 0; c < n_in; c++) needed[p->n_steps][c] = 1;
+    uint32_t n = n_in;
+    for (uint32_t i = p->n_steps; i-- > 0;) {
+        sm_step *s = &p->steps[i];
+        if (s->kind == SM_STEP_FILTER) {
+            memcpy(needed[i], needed[i + 1], n * sizeof **needed);
+            count_columns(s, needed[i]);
+            continue;
+        }
+        for (uint32_t c = 0; c < s->n_exprs; c++)
+            if (needed[i + 1][c]) sm_expr_walk(s->exprs[c], count_column, needed[i]);
+        n = n_source;
+        for (uint32_t k = i; k-- > 0;)
+            if (p->steps[k].kind == SM_STEP_PROJECT) {
+                n = p->steps[k].n_exprs;
+                break;
+            }
+    }
+    p->used = SM_NEW_N(b->a, bool, n_source + 1);
+    if (!p->used) return sm_arena_failed(b->a, b->err);
+    for (uint32_t c = 0; c < n_source; c++) p->used[c] = needed[0][c] != 0;
+    sm_expr **now = NULL; /* columns by their old index, once a PROJECT lost some */
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        sm_step *s = &p->steps[i];
+        if (now) SM_TRY(substitute(b, s, now));
+        if (s->kind == SM_STEP_FILTER) continue;
+        uint32_t kept = 0;
+        now = SM_NEW_N(b->a, sm_expr *, s->n_exprs + 1);
+        if (!now) return sm_arena_failed(b->a, b->err);
+        for (uint32_t c = 0; c < s->n_exprs; c++) {
+            sm_expr *e = s->exprs[c];
+            now[c] = sm_expr_column(b->a, kept, e->type, e->nullable);
+            if (!now[c]) return sm_arena_failed(b->a, b->err);
+            if (needed[i + 1][c]) s->exprs[kept++] = e;
+        }
+        if (kept == s->n_exprs) now = NULL;
+        s->n_exprs = kept;
+    }
+    return SM_OK;
+}
+
+sm_status sm_pipeline_tidy(build *b, sm_pipeline *p)
+{
+    SM_TRY(fold_steps(b, p));
+    SM_TRY(filters_down(b, p));
+    SM_TRY(merge_projects(b, p));
+    SM_TRY(prune(b, p));
+    return share_all(b, p);
+}
