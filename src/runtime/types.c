@@ -7,34 +7,24 @@
 typedef struct row {
     const char *name;
     const char *others; /* separated by spaces */
-    sm_phys phys;
 } row;
 
 static const row rows[SM_N_TYPES] = {
-#define SM_TYPE(id, name, others, phys) [SM_##id] = {name, others, SM_PHYS_##phys},
+#define SM_TYPE(id, name, others, phys) [SM_##id] = {name, others},
 #include "types.def"
 #undef SM_TYPE
-    [SM_UNKNOWN] = {"unknown", "", SM_PHYS_TEXT},
+    [SM_UNKNOWN] = {"unknown", ""},
+};
+
+const uint8_t sm_type_phys_rows[SM_N_TYPES] = {
+#define SM_TYPE(id, name, others, phys) [SM_##id] = SM_PHYS_##phys,
+#include "types.def"
+#undef SM_TYPE
+    [SM_UNKNOWN] = SM_PHYS_TEXT,
 };
 
 /* A bare numeric column: the listed exception of docs/dialect.md. */
 enum { BARE_SCALE = 10 };
-
-sm_phys sm_type_phys(sm_type t)
-{
-    if (t.id == SM_DECIMAL && t.precision <= SM_DEC64_DIGITS) return SM_PHYS_I64;
-    return rows[t.id < SM_N_TYPES ? t.id : SM_UNKNOWN].phys;
-}
-
-size_t sm_phys_bytes(sm_phys p)
-{
-    static const uint8_t bytes[SM_N_PHYS] = {
-        [SM_PHYS_BOOL] = 1, [SM_PHYS_I16] = 2,   [SM_PHYS_I32] = 4,
-        [SM_PHYS_I64] = 8,  [SM_PHYS_I128] = 16, [SM_PHYS_F32] = 4,
-        [SM_PHYS_F64] = 8,  [SM_PHYS_IV] = 16,   [SM_PHYS_TEXT] = 16,
-    };
-    return bytes[p];
-}
 
 size_t sm_type_name(sm_type t, char *out, size_t out_bytes)
 {

@@ -61,10 +61,23 @@ SM_INLINE bool sm_type_is_float(sm_type t)
     return t.id == SM_FLOAT32 || t.id == SM_FLOAT64;
 }
 
+extern const uint8_t sm_type_phys_rows[SM_N_TYPES];
+
 /** Physical form of a type's values; decimals of at most 18 digits are I64, above I128. */
-sm_phys sm_type_phys(sm_type t);
+SM_INLINE sm_phys sm_type_phys(sm_type t)
+{
+    if (t.id == SM_DECIMAL && t.precision <= SM_DEC64_DIGITS) return SM_PHYS_I64;
+    return (sm_phys)sm_type_phys_rows[t.id < SM_N_TYPES ? t.id : SM_TEXT];
+}
 /** Bytes of one value in a vector: 1, 2, 4, 8 or 16. */
-size_t sm_phys_bytes(sm_phys p);
+SM_INLINE size_t sm_phys_bytes(sm_phys p)
+{
+    return p == SM_PHYS_BOOL                      ? 1
+           : p == SM_PHYS_I16                     ? 2
+           : p == SM_PHYS_I32 || p == SM_PHYS_F32 ? 4
+           : p == SM_PHYS_I64 || p == SM_PHYS_F64 ? 8
+                                                  : 16;
+}
 /** Writes the SQL spelling, with precision and scale, e.g. numeric(15,2); returns its length. */
 size_t sm_type_name(sm_type t, char *out, size_t out_bytes);
 /** Finds a type by any of its SQL names (lower case, no modifiers). False if there is none. */

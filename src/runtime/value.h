@@ -79,6 +79,22 @@ SM_INLINE int sm_text_cmp(sm_text a, sm_text b)
     return a.len < b.len ? -1 : a.len > b.len;
 }
 
+/** What intervals are compared by: microseconds, with months of 30 days and days of 24 hours. */
+SM_INLINE sm_i128 sm_interval_total(sm_interval v)
+{
+    return ((sm_i128)v.months * 30 + v.days) * 86400000000 + v.micros;
+}
+
+/** A total order of intervals that agrees with it: of equal ones, more months and then more days
+ * are above. */
+SM_INLINE int sm_interval_cmp(sm_interval a, sm_interval b)
+{
+    sm_i128 x = sm_interval_total(a), y = sm_interval_total(b);
+    if (x != y) return x < y ? -1 : 1;
+    if (a.months != b.months) return a.months < b.months ? -1 : 1;
+    return a.days < b.days ? -1 : a.days > b.days;
+}
+
 /** Integers of any width, dates, timestamps and decimals as int128; value must not be NULL. */
 SM_INLINE sm_i128 sm_value_int(const sm_value *v, sm_phys p)
 {
