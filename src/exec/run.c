@@ -149,8 +149,23 @@ static void note_code(sm_exec_metrics *m, const sm_jit_code_info *info)
     m->compile_ns += (int64_t)(1e6 * (info->emit_ms + info->passes_ms + info->codegen_ms + info->link_ms));
 }
 
+/* What AUTO expects of compiled code next time follows what it brought this time. */
+static void learn_speedup(sm_run *r)
+{
+    _Atomic int64_t *percent = &r->x->engine->compiler.speedup_percent;
+    int64_t jit_ns = atomic_load(&r->jit_ns), jit_rows = atomic_load(&r->jit_rows);
+    int64_t batch_ns = atomic_load(&r->batch_ns), batch_rows = atomic_load(&r->batch_rows);
+    if (jit_rows < 2 * SM_CHUNK_ROWS || batch_rows < SM_CHUNK_ROWS || !jit_ns) return;
+    double measured = 100.0 * (double)batch_ns / (double)batch_rows * (double)jit_rows / (double)jit_ns;
+    if (measured > 2000) measured = 2000;
+    if (measured < 105) measured = 105;
+    int64_t old = atomic_load(percent);
+    atomic_store(percent, old + ((int64_t)measured - old) / 4);
+}
+
 static void collect(sm_run *r)
 {
+    learn_speedup(r);
     sm_pipeline_report *report = r->report;
     for (unsigned i = 0; i < r->n_workers; i++) {
         const sm_run_worker *rw = &r->workers[i];

@@ -45,6 +45,7 @@ typedef struct sm_run_worker {
     bool agg_ready;
     sm_exec_metrics metrics;
     /* the jit tier's side */
+    const sm_jit_module *module;
     sm_jit_code *code; /* one reference; NULL = none for sig */
     const sm_jit_code_info *info;
     sm_jit_sig_col *sig;
@@ -54,6 +55,7 @@ typedef struct sm_run_worker {
     sm_jit_out *outs;
     sm_vec *out_vecs;
     uint32_t *out_live;
+    uint64_t *step_rows;
     char *tail; /* scratch for last partial blocks of foreign columns */
     bool spans; /* compiled code is called for 1,024 rows at a time, so that scratch text stays small */
 } sm_run_worker;
