@@ -3,6 +3,7 @@
 #define SM_API_H
 
 #include "exec/statement.h"
+#include "runtime/decimal.h"
 #include "runtime/format.h"
 #include "smelt.h"
 
