@@ -1,5 +1,9 @@
 /* Pipelines: source -> steps -> sink, the unit that a tier runs and that is compiled as one loop.
  *
+ * An AGG sink's input is always made by a PROJECT as the last step: keys, then the distinct arguments and filters
+ * (none of either: a PROJECT of no columns). Where a column enters a sink, its proved phys is its type's own, but
+ * for arguments of integer and decimal sums: those may be I64 for a decimal beyond 18 digits.
+ *
  * sm_pipelines_build cuts a logical plan at its breakers; sm_pipeline_prepare, called when the source's data are
  * known, puts in parameters, proves ranges, chooses the grouping strategy and lays the sink out. Proofs belong to
  * that one execution. The row tier runs the bound expressions, with every check, in full width; the batch and the
@@ -83,7 +87,7 @@ typedef struct sm_pipeline {
     uint32_t n_steps;
     sm_step *steps;
     sm_sink_kind sink;
-    const sm_node *sink_node; /* the AGGREGATE, DISTINCT, SORT or LIMIT that ends it; NULL: the result */
+    const sm_node *sink_node; /* the AGGREGATE, DISTINCT, SORT or LIMIT that ends it; NULL: plain result rows */
     union {
         sm_agg_sink agg;
         sm_rows_sink rows;
@@ -98,13 +102,14 @@ typedef struct sm_pipeline {
 
 typedef struct sm_pipelines {
     uint32_t n;
-    sm_pipeline *list; /* in order of execution; the last gives the result */
+    sm_pipeline *list; /* in order of execution; the last gives the result, whatever its sink */
 } sm_pipelines;
 
 /** Cuts the plan into pipelines, drops columns nobody reads, folds constants. */
 sm_status sm_pipelines_build(sm_arena *a, const sm_node *plan, sm_pipelines *out, sm_error *err);
 
-/** Makes the pipeline ready for one execution, in arena a (whose clean-ups release the source).
+/** Makes the pipeline ready for its execution, in arena a (whose clean-ups release the source). It writes into p, so a
+ *  pipeline list serves one execution: building it anew costs microseconds.
  *  params  values of $1...; input  output of the pipeline it reads, or NULL
  *  errors  those of VALUES rows, series bounds, LIMIT values */
 sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params, const sm_type *param_types,
