@@ -5,8 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* 32-byte vectors are passed between inlined functions only */
-#include <simde/x86/avx2.h>
+#include <simde/x86/sse2.h>
 
 #define TABLE_NAME2(isa) sm_column_kernels_##isa
 #define TABLE_NAME(isa) TABLE_NAME2(isa)
@@ -100,20 +99,27 @@ enum { FLOAT_LANES = 16 };
 MINMAX_FLOAT(minmax_f32, float)
 MINMAX_FLOAT(minmax_f64, double)
 
-static uint64_t eq64(const char *s, simde__m256i what)
+static simde__m128i load16(const char *s) { return simde_mm_loadu_si128((const simde__m128i *)(const void *)s); }
+
+/* One bit for each of 64 bytes that equals any of four. 16 bytes a step on every level: the rest costs more. */
+static uint64_t eq64(const char *s, const simde__m128i what[4])
 {
-    simde__m256i a = simde_mm256_loadu_si256((const simde__m256i *)(const void *)s);
-    simde__m256i b = simde_mm256_loadu_si256((const simde__m256i *)(const void *)(s + 32));
-    uint32_t low = (uint32_t)simde_mm256_movemask_epi8(simde_mm256_cmpeq_epi8(a, what));
-    uint32_t high = (uint32_t)simde_mm256_movemask_epi8(simde_mm256_cmpeq_epi8(b, what));
-    return low | (uint64_t)high << 32;
+    uint64_t bits = 0;
+    for (int k = 0; k < 4; k++) {
+        simde__m128i v = load16(s + 16 * k);
+        simde__m128i ab = simde_mm_or_si128(simde_mm_cmpeq_epi8(v, what[0]), simde_mm_cmpeq_epi8(v, what[1]));
+        simde__m128i cd = simde_mm_or_si128(simde_mm_cmpeq_epi8(v, what[2]), simde_mm_cmpeq_epi8(v, what[3]));
+        bits |= (uint64_t)(uint16_t)simde_mm_movemask_epi8(simde_mm_or_si128(ab, cd)) << (16 * k);
+    }
+    return bits;
 }
 
 static void pack_bits(const uint8_t *bytes, uint32_t n, uint64_t *bits)
 {
+    const simde__m128i zero[4] = {simde_mm_setzero_si128(), simde_mm_setzero_si128(), simde_mm_setzero_si128(),
+                                  simde_mm_setzero_si128()};
     uint32_t whole = n / 64;
-    for (uint32_t w = 0; w < whole; w++)
-        bits[w] = ~eq64((const char *)bytes + (size_t)w * 64, simde_mm256_setzero_si256());
+    for (uint32_t w = 0; w < whole; w++) bits[w] = ~eq64((const char *)bytes + (size_t)w * 64, zero);
     if (n % 64) {
         uint64_t word = 0;
         for (uint32_t i = whole * 64; i < n; i++) word |= (uint64_t)(bytes[i] != 0) << (i & 63);
@@ -140,11 +146,11 @@ static void unpack_bits(const uint64_t *bits, uint32_t from, uint32_t n, uint8_t
 
 static uint32_t find_bytes(const char *s, uint32_t n, const char what[4], uint32_t *at)
 {
-    simde__m256i a = simde_mm256_set1_epi8(what[0]), b = simde_mm256_set1_epi8(what[1]);
-    simde__m256i c = simde_mm256_set1_epi8(what[2]), d = simde_mm256_set1_epi8(what[3]);
+    const simde__m128i any[4] = {simde_mm_set1_epi8(what[0]), simde_mm_set1_epi8(what[1]), simde_mm_set1_epi8(what[2]),
+                                 simde_mm_set1_epi8(what[3])};
     uint32_t found = 0;
     for (uint32_t i = 0; i < n; i += 64) {
-        uint64_t hits = eq64(s + i, a) | eq64(s + i, b) | eq64(s + i, c) | eq64(s + i, d);
+        uint64_t hits = eq64(s + i, any);
         while (hits) {
             at[found++] = i + (uint32_t)__builtin_ctzll(hits);
             hits &= hits - 1;
@@ -157,11 +163,8 @@ static bool is_ascii(const char *s, size_t n)
 {
     size_t i = 0;
     uint8_t any = 0;
-    for (; i + 64 <= n; i += 64) {
-        simde__m256i a = simde_mm256_loadu_si256((const simde__m256i *)(const void *)(s + i));
-        simde__m256i b = simde_mm256_loadu_si256((const simde__m256i *)(const void *)(s + i + 32));
-        if (simde_mm256_movemask_epi8(simde_mm256_or_si256(a, b))) return false;
-    }
+    for (; i + 32 <= n; i += 32)
+        if (simde_mm_movemask_epi8(simde_mm_or_si128(load16(s + i), load16(s + i + 16)))) return false;
     for (; i < n; i++) any |= (uint8_t)s[i];
     return any < 128;
 }
