@@ -1,0 +1,300 @@
+/* Expressions as SQL. Everything is in brackets, so precedence never matters. An operation that the binder puts in by
+ * itself (a widening of one operand to the other's type) is left out where the other operand brings it back; every
+ * other cast is written. Read print_parts.h first. */
+#include "plan/print_parts.h"
+
+#include "runtime/format.h"
+
+typedef struct printer {
+    sm_out *o;
+    const sm_col *cols;
+    uint32_t n_cols;
+} printer;
+
+static void put(const printer *p, const sm_expr *e, bool exact);
+
+/* ---- casts ----------------------------------------------------------------------------------------------- */
+
+static bool is_op(const sm_expr *e, sm_op op)
+{
+    return e->kind == SM_EXPR_OP && e->op == op;
+}
+
+static bool scales(const sm_expr *e)
+{
+    return is_op(e, SM_OP_up_d64) || is_op(e, SM_OP_up_d128) || is_op(e, SM_OP_down_d64) || is_op(e, SM_OP_down_d128);
+}
+
+static bool changes_width(const sm_expr *e)
+{
+    return is_op(e, SM_OP_i64_to_d128) || is_op(e, SM_OP_d128_to_i64) || is_op(e, SM_OP_fit_d64) ||
+           is_op(e, SM_OP_fit_d128);
+}
+
+static bool widens_int(const sm_expr *e)
+{
+    return is_op(e, SM_OP_i16_to_i32) || is_op(e, SM_OP_i16_to_i64) || is_op(e, SM_OP_i32_to_i64);
+}
+
+/* One cast of SQL may be several operations: scale, check, change the width. Its operand. */
+static const sm_expr *cast_operand(const sm_expr *e)
+{
+    int scalings = scales(e);
+    const sm_expr *x = e->args[0];
+    if (e->type.id != SM_DECIMAL) return x;
+    while (x->type.id == SM_DECIMAL && (scales(x) || changes_width(x) || widens_int(x)) && x->n_args == 1) {
+        if (scales(x) && scalings++) break;
+        if ((is_op(x, SM_OP_fit_d64) || is_op(x, SM_OP_fit_d128)) && !changes_width(e)) break;
+        x = x->args[0];
+    }
+    bool parsed = is_op(x, SM_OP_txt_to_d128) || is_op(x, SM_OP_f64_to_d128) || is_op(x, SM_OP_f32_to_d128);
+    return parsed && !scalings && x != e ? x->args[0] : x;
+}
+
+/* ---- operands whose type follows from the other ---------------------------------------------------------- */
+
+/* e without the widenings that its operation brings back; *scaled: its scale was raised. */
+static const sm_expr *strip(const sm_expr *e, bool decimal, bool *scaled)
+{
+    *scaled = false;
+    for (;;) {
+        bool up = is_op(e, SM_OP_up_d64) || is_op(e, SM_OP_up_d128);
+        if (up && e->imm[0] == 0) return e; /* a cast written by hand */
+        if (!(decimal ? up || is_op(e, SM_OP_i64_to_d128) || widens_int(e) : widens_int(e))) return e;
+        if (!decimal && e->type.id == SM_DECIMAL) return e;
+        *scaled |= up;
+        e = e->args[0];
+    }
+}
+
+/* A literal whose type the other operand brings back. */
+static bool exact_beside(const sm_expr *e, const sm_expr *other)
+{
+    bool number = (sm_type_is_int(e->type) && e->type.id != SM_INT16) || e->type.id == SM_DECIMAL;
+    return !(e->type.id == SM_TEXT || number) || other->kind == SM_EXPR_CONST;
+}
+
+/* Both operands; those of integer and decimal operations without implied widenings. */
+static void put_operands(const printer *p, const sm_expr *e, const char *sql)
+{
+    const sm_expr *x = e->args[0], *y = e->args[1];
+    bool decimal = x->type.id == SM_DECIMAL, product = *sql == '*' || *sql == '/', sx, sy;
+    const sm_expr *bx = strip(x, decimal, &sx), *by = strip(y, decimal, &sy);
+    if (decimal) {
+        bool ints = sm_type_is_int(bx->type) && sm_type_is_int(by->type);
+        bool scales_follow = !(product && (sx || sy)) && !(sx && sy);
+        if (!ints && scales_follow) {
+            x = bx;
+            y = by;
+        }
+    } else if (bx == x || by == y) {
+        x = bx;
+        y = by;
+    }
+    put(p, x, exact_beside(x, y));
+    sm_out_format(p->o, " %s ", sql);
+    put(p, y, exact_beside(y, x));
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------ */
+
+static void put_args(const printer *p, const char *name, const sm_expr *e, uint32_t from)
+{
+    sm_out_format(p->o, "%s(", name);
+    for (uint32_t i = from; i < e->n_args; i++) {
+        if (i > from) sm_out_str(p->o, ", ");
+        put(p, e->args[i], true);
+    }
+    sm_out_str(p->o, ")");
+}
+
+static const char *field_name(int32_t field)
+{
+    static const char *const names[SM_N_DATE_FIELDS] = {
+#define SM_DATE_FIELD(id, all, scale) all,
+#include "runtime/date_fields.def"
+#undef SM_DATE_FIELD
+    };
+    return field >= 0 && field < SM_N_DATE_FIELDS ? names[field] : "";
+}
+
+static void put_field(const printer *p, int32_t field)
+{
+    const char *all = field_name(field);
+    sm_out_bytes(p->o, all, strcspn(all, " "));
+}
+
+/* One character inside a quoted literal, as UTF-8. */
+static void put_character(const printer *p, uint32_t c)
+{
+    static const uint8_t lead[5] = {0, 0, 0xC0, 0xE0, 0xF0};
+    char utf8[4];
+    unsigned n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (unsigned i = n; i-- > 1; c >>= 6) utf8[i] = (char)(0x80 | (c & 0x3F));
+    utf8[0] = (char)(lead[n] | c);
+    sm_out_bytes(p->o, utf8, n);
+    if (utf8[0] == '\'') sm_out_bytes(p->o, utf8, 1);
+}
+
+static void put_like(const printer *p, const sm_expr *e)
+{
+    sm_out_str(p->o, "(");
+    put(p, e->args[0], true);
+    sm_out_str(p->o, e->op == SM_OP_like_txt ? " LIKE " : " ILIKE ");
+    put(p, e->args[1], false);
+    if (e->imm[0] != '\\') {
+        sm_out_str(p->o, " ESCAPE '");
+        if (e->imm[0] >= 0) put_character(p, (uint32_t)e->imm[0]);
+        sm_out_str(p->o, "'");
+    }
+    sm_out_str(p->o, ")");
+}
+
+static void put_cast(const printer *p, const sm_expr *e)
+{
+    const sm_expr *x = cast_operand(e);
+    char type[64];
+    if (x->kind == SM_EXPR_OP) sm_out_str(p->o, "(");
+    put(p, x, true);
+    if (x->kind == SM_EXPR_OP) sm_out_str(p->o, ")");
+    switch (e->op) {
+    case SM_OP_varchar_txt:
+    case SM_OP_fit_txt: sm_out_format(p->o, "::varchar(%d)", e->imm[0]); return;
+    case SM_OP_char_txt: sm_out_format(p->o, "::char(%d)", e->imm[0]); return;
+    default: break;
+    }
+    sm_type_name(e->type, type, sizeof type);
+    sm_out_format(p->o, "::%s", type);
+}
+
+static void put_op(const printer *p, const sm_expr *e)
+{
+    const sm_op_info *op = &sm_ops[e->op];
+    sm_out *o = p->o;
+    switch (e->op) {
+    case SM_OP_like_txt:
+    case SM_OP_ilike_txt: put_like(p, e); return;
+    case SM_OP_extract_ts:
+    case SM_OP_extract_date:
+    case SM_OP_extract_iv:
+        sm_out_str(o, "extract(");
+        put_field(p, e->imm[0]);
+        sm_out_str(o, " FROM ");
+        put(p, e->args[0], true);
+        sm_out_str(o, ")");
+        return;
+    case SM_OP_trunc_ts:
+        sm_out_str(o, "date_trunc('");
+        put_field(p, e->imm[0]);
+        sm_out_str(o, "', ");
+        put(p, e->args[0], true);
+        sm_out_str(o, ")");
+        return;
+    case SM_OP_mod_f64: put_args(p, "mod", e, 0); return;
+    case SM_OP_round_d128: put_args(p, "round", e, 0); return;
+    case SM_OP_trunc_d128: put_args(p, "trunc", e, 0); return;
+    case SM_OP_ceil_d128: put_args(p, "ceil", e, 0); return;
+    case SM_OP_floor_d128: put_args(p, "floor", e, 0); return;
+    case SM_OP_sign_d128: put_args(p, "sign", e, 0); return;
+    case SM_OP_abs_d64:
+    case SM_OP_abs_d128: put_args(p, "abs", e, 0); return;
+    case SM_OP_neg_d64:
+    case SM_OP_neg_d128:
+        sm_out_str(o, "(- ");
+        put(p, e->args[0], true);
+        sm_out_str(o, ")");
+        return;
+    case SM_OP_not_b:
+        sm_out_str(o, "(NOT ");
+        put(p, e->args[0], true);
+        sm_out_str(o, ")");
+        return;
+    default: break;
+    }
+    const char *sql = e->op == SM_OP_div_d128 ? "/" : op->sql;
+    bool word = (sql[0] >= 'a' && sql[0] <= 'z') || sql[0] == '\0';
+    if (sql[0] == '\0') {
+        put_cast(p, e);
+    } else if (word) {
+        put_args(p, sql, e, 0);
+    } else if (e->n_args == 1) {
+        sm_out_format(o, "(%s ", sql);
+        put(p, e->args[0], true);
+        sm_out_str(o, ")");
+    } else {
+        sm_out_str(o, "(");
+        put_operands(p, e, sql);
+        sm_out_str(o, ")");
+    }
+}
+
+/* ---- other kinds ----------------------------------------------------------------------------------------- */
+
+static void put_logic(const printer *p, const sm_expr *e, const char *between)
+{
+    sm_out_str(p->o, "(");
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (i) sm_out_str(p->o, between);
+        put(p, e->args[i], true);
+    }
+    sm_out_str(p->o, ")");
+}
+
+static void put_case(const printer *p, const sm_expr *e)
+{
+    sm_out_str(p->o, "CASE");
+    uint32_t i = 0;
+    for (; i + 1 < e->n_args; i += 2) {
+        sm_out_str(p->o, " WHEN ");
+        put(p, e->args[i], true);
+        sm_out_str(p->o, " THEN ");
+        put(p, e->args[i + 1], true);
+    }
+    sm_out_str(p->o, " ELSE ");
+    put(p, e->args[i], true);
+    sm_out_str(p->o, " END");
+}
+
+static void put(const printer *p, const sm_expr *e, bool exact)
+{
+    char type[64];
+    switch (e->kind) {
+    case SM_EXPR_CONST: sm_out_const(p->o, e, exact && e->type.id != SM_TEXT); return;
+    case SM_EXPR_PARAM:
+        sm_type_name(e->type, type, sizeof type);
+        sm_out_format(p->o, "$%u::%s", e->column, type);
+        return;
+    case SM_EXPR_COLUMN:
+        if (e->column < p->n_cols && p->cols[e->column].name) {
+            sm_out_name(p->o, p->cols[e->column].name);
+        } else {
+            sm_out_format(p->o, "column%u", e->column + 1);
+        }
+        return;
+    case SM_EXPR_OP: put_op(p, e); return;
+    case SM_EXPR_AND: put_logic(p, e, " AND "); return;
+    case SM_EXPR_OR: put_logic(p, e, " OR "); return;
+    case SM_EXPR_CASE: put_case(p, e); return;
+    case SM_EXPR_COALESCE: put_args(p, "coalesce", e, 0); return;
+    case SM_EXPR_IS_NULL:
+        sm_out_str(p->o, "(");
+        put(p, e->args[0], true);
+        sm_out_str(p->o, " IS NULL)");
+        return;
+    }
+}
+
+void sm_out_expr(sm_out *o, const sm_expr *e, const sm_col *cols, uint32_t n_cols, bool exact)
+{
+    printer p = {o, cols, n_cols};
+    put(&p, e, exact);
+}
+
+sm_status sm_expr_print(const sm_expr *e, const sm_col *cols, uint32_t n_cols, sm_arena *a, char **out, sm_error *err)
+{
+    sm_out o = {.a = a};
+    sm_out_expr(&o, e, cols, n_cols, true);
+    if (o.failed) return sm_arena_failed(a, err);
+    *out = o.text;
+    return SM_OK;
+}
