@@ -21,7 +21,7 @@ static const uint32_t *all_valid(void)
 static bool fail_pipeline(sm_run *run, const char *why)
 {
     pthread_mutex_lock(&run->lock);
-    if (!run->report->why[0]) snprintf(run->report->why, sizeof run->report->why, "%s", why);
+    if (!run->report->why[0]) snprintf(run->report->why, sizeof run->report->why, "%.255s", why);
     pthread_mutex_unlock(&run->lock);
     return false;
 }
