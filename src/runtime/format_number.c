@@ -6,6 +6,7 @@
 #include "decimal.h"
 #include "format_parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ size_t sm_print_decimal(sm_i128 v, unsigned scale, char *out)
     return at + n - whole;
 }
 
-/* d.ddd * 10^exponent; digits has no trailing zeros. */
+/* d.ddd * 10^exponent. */
 typedef struct shortest {
     char digits[24];
     int n, exponent;
@@ -75,6 +76,49 @@ static void set_integer(shortest *s, uint64_t m, int scale)
     s->n = (int)sm_print_u64(m, s->digits);
     s->exponent = s->n - 1 - scale;
     strip_zeros(s);
+}
+
+/* The value as odd * 2^exponent, odd being an integer of so many bits. */
+typedef struct binary {
+    uint64_t mantissa;
+    int exponent, bits;
+} binary;
+
+static binary binary_of(double v, bool single)
+{
+    binary b = {0, 0, single ? 24 : 53};
+    double m = frexp(v, &b.exponent);
+    b.mantissa = (uint64_t)ldexp(m, b.bits);
+    b.exponent -= b.bits;
+    return b;
+}
+
+/* n * 2^exponent == odd * 2^other */
+static bool same_product(sm_u128 n, int exponent, uint64_t odd, int other)
+{
+    while (n && !(n & 1)) {
+        n >>= 1;
+        exponent++;
+    }
+    return n == odd && exponent == other;
+}
+
+/* PostgreSQL wants digits strictly between the two halfway points around the value; one that lies
+ * on such a point reads back only by the rule of ties. Digits c * 10^x can lie there only for x in
+ * -1..23: for others the powers of five do not fit c or the halfway point's 54 bits. */
+static bool is_halfway(const shortest *s, double v, bool single)
+{
+    int x = s->exponent - (s->n - 1), tenfold = x == -1;
+    binary b = binary_of(v, single);
+    uint64_t m = b.mantissa, lowest = (uint64_t)1 << (b.bits - 1), scale = tenfold ? 5 : 1;
+    sm_u128 c = 0;
+    if (x < -1 || x > 23) return false;
+    for (int i = 0; i < s->n; i++) c = c * 10 + (sm_u128)(s->digits[i] - '0');
+    for (int i = 0; i < x; i++) c *= 5;
+    if (tenfold) x = 0;
+    return same_product(c, x, (2 * m + 1) * scale, b.exponent - 1 + tenfold) ||
+           same_product(c, x, (2 * m - 1) * scale, b.exponent - 1 + tenfold) ||
+           (m == lowest && same_product(c, x, (4 * m - 1) * scale, b.exponent - 2 + tenfold));
 }
 
 /* A guess of 15 digits, right only if it divides (or multiplies) back to v; both are exact doubles
@@ -95,7 +139,7 @@ static bool guess(double v, shortest *s)
     if (m >= 1e15) return false;
     if ((scale >= 0 ? m / sm_pow10_f64[scale] : m * sm_pow10_f64[-scale]) != v) return false;
     set_integer(s, (uint64_t)m, scale);
-    return true;
+    return scale >= 0 || !is_halfway(s, v, false);
 }
 
 /* The nearest decimal of n digits, from the C library, whatever its decimal point looks like. */
@@ -130,16 +174,23 @@ static void step_up(shortest *s)
     }
 }
 
-/* Below a power of two the gap to the next value is half the gap above it: there the nearest
+static bool fits(const shortest *s, double v, bool single)
+{
+    return reads_back(s, v, single) && !is_halfway(s, v, single);
+}
+
+/* Normal values have at most one decimal of 15 (real: 6) digits, so shorter ones need not be tried.
+ * Below a power of two the gap to the next value is half the gap above it: there the nearest
  * decimal may miss while the one above it hits. */
 static void search(double v, bool single, shortest *s)
 {
     int most = single ? 9 : 17;
-    for (int n = 1; n < most; n++) {
+    bool normal = v >= (single ? (double)FLT_MIN : DBL_MIN);
+    for (int n = !normal ? 1 : single ? 6 : 15; n < most; n++) {
         nearest(v, n, s);
-        if (reads_back(s, v, single)) break;
+        if (fits(s, v, single)) break;
         step_up(s);
-        if (reads_back(s, v, single)) break;
+        if (fits(s, v, single)) break;
         if (n + 1 == most) nearest(v, most, s);
     }
     strip_zeros(s);

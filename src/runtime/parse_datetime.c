@@ -111,7 +111,7 @@ static int64_t fraction(sm_cursor *c)
         }
     }
     for (; digits < 6; digits++) micros *= 10;
-    return micros + (int64_t)nearbyint(v);
+    return (int64_t)nearbyint((double)micros + v);
 }
 
 static bool see(fields *f, unsigned what)
@@ -133,7 +133,6 @@ static verdict read_time(sm_cursor *c, int64_t hours, fields *f)
     if (next_is(c, ':')) {
         c->at++;
         f->second = number(c, &digits);
-        if (digits == 0) return NOT_A_DATE;
         if (next_is(c, '.')) f->micros = fraction(c);
     }
     return GOOD;
@@ -257,6 +256,15 @@ static verdict take_number(sm_cursor *c, int64_t v, int digits, bool after_t, fi
     return set_year(f, v, digits) ? GOOD : NOT_A_DATE;
 }
 
+/* 2024.05.06, and not 2024.127 */
+static bool two_dots_follow(sm_cursor c)
+{
+    int digits;
+    c.at++;
+    number(&c, &digits);
+    return next_is(&c, '.');
+}
+
 static verdict read_number(sm_cursor *c, bool after_t, fields *f)
 {
     part p;
@@ -265,7 +273,7 @@ static verdict read_number(sm_cursor *c, bool after_t, fields *f)
     if (next_is(c, ':')) return p.digits > 2 ? NOT_A_DATE : read_time(c, p.v, f);
     if (date_can_come && c->at < c->end) {
         bool part_follows = c->at + 1 < c->end && (sm_is_digit(c->at[1]) || sm_is_letter(c->at[1]));
-        bool dotted = *c->at == '.' && p.digits <= 2;
+        bool dotted = *c->at == '.' && (p.digits <= 2 || two_dots_follow(*c));
         if (part_follows && (*c->at == '-' || *c->at == '/' || dotted)) return read_date(c, p, f);
     }
     return take_number(c, p.v, p.digits, after_t, f);

@@ -17,7 +17,11 @@ typedef struct amount {
 
 typedef struct sums {
     int64_t months, days, micros;
+    unsigned seen; /* bit per sm_date_field: each may come once */
 } sums;
+
+#define BIT(field) (1u << SM_FIELD_##field)
+#define SECONDS    (BIT(SECOND) | BIT(MILLISECOND) | BIT(MICROSECOND))
 
 static verdict add(int64_t *sum, int64_t v, int64_t unit)
 {
@@ -49,9 +53,19 @@ static verdict add_years(sums *s, amount a, int64_t years)
     return v == GOOD ? add(&s->months, (int64_t)nearbyint(a.fraction * (double)unit), 1) : v;
 }
 
+static bool see(sums *s, unsigned bits)
+{
+    bool once = !(s->seen & bits);
+    s->seen |= bits;
+    return once;
+}
+
+/* Seconds with a fraction are milliseconds and microseconds, too. */
 static verdict add_field(sums *s, amount a, sm_date_field field)
 {
+    bool all_seconds = field == SM_FIELD_SECOND && a.fraction != 0;
     verdict v;
+    if (!see(s, all_seconds ? SECONDS : 1u << field)) return NOT_AN_INTERVAL;
     switch (field) {
     case SM_FIELD_MICROSECOND: return add_micros(s, a, 1);
     case SM_FIELD_MILLISECOND: return add_micros(s, a, 1000);
@@ -78,9 +92,10 @@ static bool next_is(const sm_cursor *c, char wanted)
     return c->at < c->end && *c->at == wanted;
 }
 
+/* Commas say nothing either. */
 static void skip_spaces(sm_cursor *c)
 {
-    while (c->at < c->end && sm_is_space(*c->at)) c->at++;
+    while (c->at < c->end && (sm_is_space(*c->at) || *c->at == ',')) c->at++;
 }
 
 static verdict read_whole(sm_cursor *c, int64_t *out)
@@ -151,7 +166,8 @@ static verdict read_time(sm_cursor *c, int64_t first, bool negative, sums *s)
         part[1] = part[0];
         part[0] = (amount){0, 0};
     }
-    if (part[1].whole > 59 || part[2].whole > 59) return TOO_LARGE;
+    if (part[1].whole > 59 || part[2].whole > 60) return TOO_LARGE;
+    if (!see(s, BIT(HOUR) | BIT(MINUTE) | SECONDS)) return NOT_AN_INTERVAL;
     {
         verdict v = add_micros(s, negated(part[0], negative), 3600000000);
         if (v == GOOD) v = add_micros(s, negated(part[1], negative), 60000000);
@@ -168,7 +184,7 @@ static verdict read_year_month(sm_cursor *c, int64_t years, bool negative, sums 
     c->at++;
     v = read_whole(c, &a.whole);
     if (v == GOOD && a.whole > 11) return TOO_LARGE;
-    if (v == GOOD) v = add_field(s, negated((amount){years, 0}, negative), SM_FIELD_YEAR);
+    if (v == GOOD) v = add_years(s, negated((amount){years, 0}, negative), 1);
     return v == GOOD ? add_field(s, negated(a, negative), SM_FIELD_MONTH) : v;
 }
 
@@ -216,7 +232,7 @@ static verdict read_field(sm_cursor *c, sums *s)
 static verdict negate_all(sums *s)
 {
     if (s->micros == INT64_MIN || s->days == INT64_MIN || s->months == INT64_MIN) return TOO_LARGE;
-    *s = (sums){-s->months, -s->days, -s->micros};
+    *s = (sums){-s->months, -s->days, -s->micros, s->seen};
     return GOOD;
 }
 
@@ -263,8 +279,7 @@ static verdict read_iso(sm_cursor c, sums *s)
         amount a;
         verdict v;
         if (*c.at == 'T' && !time) {
-            time = true;
-            any = false;
+            time = any = true;
             c.at++;
             continue;
         }
@@ -283,7 +298,7 @@ static verdict read_iso(sm_cursor c, sums *s)
 sm_status sm_parse_interval(const char *s, size_t len, sm_interval *out, sm_error *err)
 {
     sm_cursor c = sm_trim(s, len);
-    sums total = {0, 0, 0};
+    sums total = {0, 0, 0, 0};
     verdict v;
     if (next_is(&c, 'P')) {
         c.at++;
@@ -291,8 +306,11 @@ sm_status sm_parse_interval(const char *s, size_t len, sm_interval *out, sm_erro
     } else {
         v = read_words(c, &total);
     }
-    if (v == GOOD && (total.months != (int32_t)total.months || total.days != (int32_t)total.days))
+    if (v == GOOD &&
+        (total.months / 12 != (int32_t)(total.months / 12) || total.days != (int32_t)total.days))
         v = TOO_LARGE;
+    if (v == GOOD && total.months != (int32_t)total.months)
+        return sm_raise(err, SM_ERR_INTERVAL_RANGE);
     if (v == TOO_LARGE) return sm_raise_text(err, SM_ERR_INTERVAL_FIELD, "interval", s, len);
     if (v != GOOD) return sm_raise_text(err, SM_ERR_BAD_DATETIME, "interval", s, len);
     *out = (sm_interval){(int32_t)total.months, (int32_t)total.days, total.micros};
