@@ -207,6 +207,19 @@ sm_status sm_interval_extract(sm_opctx *cx, sm_interval v, int32_t field, int64_
     }
 }
 
+static sm_status unknown_unit(const sm_opctx *cx, int32_t field)
+{
+    static const char *const names[SM_N_DATE_FIELDS] = {
+#define SM_DATE_FIELD(id, names, scale) names,
+#include "date_fields.def"
+#undef SM_DATE_FIELD
+    };
+    char first[16];
+    const char *all = (uint32_t)field < SM_N_DATE_FIELDS ? names[field] : "";
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(all, " "), all);
+    return sm_raise(cx->err, SM_ERR_BAD_UNIT, first, "timestamp without time zone");
+}
+
 sm_status sm_ts_trunc(sm_opctx *cx, int64_t ts, int32_t field, int64_t *out)
 {
     civil c = civil_of(ts);
@@ -227,7 +240,7 @@ sm_status sm_ts_trunc(sm_opctx *cx, int64_t ts, int32_t field, int64_t *out)
     case SM_FIELD_DECADE: year = year > 0 ? year / 10 * 10 : -((8 - (year - 1)) / 10) * 10; break;
     case SM_FIELD_CENTURY: year = floor_div(year - 1, 100) * 100 + 1; break;
     case SM_FIELD_MILLENNIUM: year = floor_div(year - 1, 1000) * 1000 + 1; break;
-    default: return unsupported(cx, "date_trunc to this unit");
+    default: return unknown_unit(cx, field);
     }
     if (unit != 0) {
         *out = ts - c.time % unit;

@@ -16,7 +16,7 @@
 sm_status sm_ts_shift(sm_opctx *cx, int64_t ts, int64_t months, int64_t days, sm_i128 micros, int64_t *out);
 /** a - b in years, months, days and time, as age() gives it. */
 sm_status sm_ts_age(sm_opctx *cx, int64_t a, int64_t b, sm_interval *out);
-/** ts cut to a sm_date_field.  errors  22008, 0A000 for a field that cannot be cut to */
+/** ts cut to a sm_date_field.  errors  22008, 22023 for a field that cannot be cut to */
 sm_status sm_ts_trunc(sm_opctx *cx, int64_t ts, int32_t field, int64_t *out);
 /** One sm_date_field, as an integer of the field's scale.
  *  errors  22003 beyond 18 digits (epoch only), 0A000 for a field that the type does not have */
