@@ -44,7 +44,7 @@ bool smelt_result_step(smelt_result *r)
 {
     if (!r || !r->outcome.rows || r->row >= r->outcome.rows->n_rows) return false;
     const sm_version *v = r->outcome.rows;
-    if (r->row > 0 && r->row - v->first_row[r->chunk] + 1 >= v->chunks[r->chunk]->n_rows) r->chunk++;
+    if (r->row - v->first_row[r->chunk] >= v->chunks[r->chunk]->n_rows) r->chunk++;
     r->row++;
     return true;
 }
