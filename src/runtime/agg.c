@@ -367,7 +367,7 @@ static sm_status distinct_result(const sm_accum *acc, sm_agg_fn fn, sm_type resu
     state = sm_arena_alloc(arena, sm_acc_bytes(&plain, 1));
     if (!state) return sm_arena_failed(arena, err);
     sm_acc_init(&plain, 1, state);
-    SM_TRY(sm_value_set_sorted(set, acc->type, &values, arena, err));
+    SM_TRY(sm_value_set_sorted(set, &values, arena, err));
     for (int64_t i = 0; i < sm_value_set_count(set); i++)
         SM_TRY(sm_acc_add(&plain, state, 0, &values[i], arena, err));
     return sm_acc_result(&plain, fn, result, state, out, arena, err);

@@ -146,7 +146,7 @@ sm_status sm_value_set_merge(sm_value_set **set, sm_type t, const sm_value_set *
                              sm_arena *arena, sm_error *err);
 int64_t sm_value_set_count(const sm_value_set *set);
 /** The values, ascending, in an array from the arena. Text borrows from the set. */
-sm_status sm_value_set_sorted(const sm_value_set *set, sm_type t, sm_value **out, sm_arena *arena,
+sm_status sm_value_set_sorted(const sm_value_set *set, sm_value **out, sm_arena *arena,
                               sm_error *err);
 bool sm_value_set_validate(const sm_value_set *set);
 

@@ -225,6 +225,7 @@ static void put_slot(sm_group_table *t, uint64_t hash, const void *row)
     t->slots[at] = slot_of(hash, row);
 }
 
+/* At most half of the slots are taken: a slot is small beside a row, and a miss costs a branch. */
 static sm_status grow_slots(sm_group_table *t, sm_error *err)
 {
     uint64_t *old = t->slots, old_bytes = (t->mask + 1) * sizeof *old;
@@ -252,7 +253,7 @@ static sm_status insert(sm_group_table *t, uint64_t hash, const sm_key *keys, ui
 {
     const sm_group_layout *l = t->layout;
     sm_key *own;
-    if (t->n_groups >= (t->mask + 1) / 8 * 5) SM_TRY(grow_slots(t, err));
+    if (t->n_groups >= (t->mask + 1) / 2) SM_TRY(grow_slots(t, err));
     if (t->n_groups == t->rows_cap) SM_TRY(grow_rows(t, err));
     *row = sm_arena_alloc(&t->arena, l->row_bytes);
     if (!*row) return sm_arena_failed(&t->arena, err);
@@ -307,6 +308,66 @@ sm_status sm_group_find_batch(sm_group_table *t, uint64_t hash, const sm_vec *ke
     return find_or_insert(t, hash, p.keys, p.nulls, row_number, row, err);
 }
 
+/* ---- many rows at once ---- */
+
+enum { STRIPE_ROWS = 64, CACHED_SLOTS = 1 << 14, AHEAD = 16 };
+
+/* The rows that first slots point to where the salt fits, prefetched; only a guess. */
+static void guess_rows(const sm_group_table *t, const uint64_t *hashes, const uint16_t *sel,
+                       uint32_t from, uint32_t n, void **guesses)
+{
+    bool far = t->mask >= CACHED_SLOTS;
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t hash = hashes[sel ? sel[from + j] : from + j], slot;
+        if (far && j + AHEAD < n) {
+            uint64_t next = hashes[sel ? sel[from + j + AHEAD] : from + j + AHEAD];
+            __builtin_prefetch(&t->slots[next & t->mask]);
+        }
+        slot = t->slots[hash & t->mask];
+        guesses[j] = slot && (slot ^ hash) >> SALT_SHIFT == 0 ? row_of(slot) : NULL;
+        if (far) __builtin_prefetch(guesses[j]);
+    }
+}
+
+static bool is_one_integer(const sm_group_layout *l, const sm_vec *keys)
+{
+    return l->n_keys == 1 && !keys[0].valid && keys[0].phys >= SM_PHYS_I16 &&
+           keys[0].phys <= SM_PHYS_I64;
+}
+
+/* Guesses are confirmed or looked up in row order, so groups are made in row order. */
+sm_status sm_group_find_rows(sm_group_table *t, const uint64_t *hashes, const sm_vec *keys,
+                             const uint16_t *sel, uint32_t n, uint64_t first_row, void **rows,
+                             sm_error *err)
+{
+    const sm_group_layout *l = t->layout;
+    bool one_integer = is_one_integer(l, keys);
+    void *guesses[STRIPE_ROWS];
+    probe p;
+    for (uint32_t from = 0; from < n; from += STRIPE_ROWS) {
+        uint32_t stripe = n - from < STRIPE_ROWS ? n - from : STRIPE_ROWS;
+        guess_rows(t, hashes, sel, from, stripe, guesses);
+        for (uint32_t j = 0; j < stripe; j++) {
+            uint32_t i = sel ? sel[from + j] : from + j;
+            bool same;
+            if (one_integer) {
+                p.keys[0] = vec_key(&keys[0], i);
+                p.nulls = 0;
+                same = guesses[j] && nulls_of(l, guesses[j]) == 0 &&
+                       keys_of(guesses[j])->w[0] == p.keys[0].w[0] &&
+                       keys_of(guesses[j])->w[1] == p.keys[0].w[1];
+            } else {
+                probe_columns(l, keys, i, &p);
+                same = guesses[j] && keys_equal(l, guesses[j], p.keys, p.nulls);
+            }
+            rows[i] = guesses[j];
+            if (!same)
+                SM_TRY(find_or_insert(t, hashes[i], p.keys, p.nulls, first_row + i, &rows[i], err));
+        }
+    }
+    return SM_OK;
+}
+
 /* Equal intervals may differ in spelling: the group shows that of its first row, as if one thread
  * had run. */
 static void take_first_row(sm_group_table *t, void *dst, const void *src)
@@ -344,7 +405,7 @@ bool sm_group_table_validate(const sm_group_table *t)
     uint64_t used = 0;
     if ((t->mask & (t->mask + 1)) != 0 || t->n_groups > t->rows_cap) return false;
     for (uint64_t i = 0; i <= t->mask; i++) used += t->slots[i] != 0;
-    if (used != t->n_groups || used > (t->mask + 1) / 8 * 5) return false;
+    if (used != t->n_groups || used > (t->mask + 1) / 2) return false;
     for (uint64_t g = 0; g < t->n_groups; g++) {
         const char *row = t->rows[g];
         uint64_t nulls = nulls_of(t->layout, row);

@@ -2,8 +2,7 @@
  * 32-bit numbers that find them, linear probing. Old arrays stay in the arena when a set grows,
  * which costs as much again as the set itself and spares it a clean-up. */
 #include "hash.h"
-
-#include <stdlib.h>
+#include "sort.h"
 
 typedef struct entry {
     uint64_t hash;
@@ -102,60 +101,35 @@ int64_t sm_value_set_count(const sm_value_set *set)
     return set ? set->n : 0;
 }
 
-/* Float keys are sorted by their order-preserving integers, which lie in the value's place
- * meanwhile. */
-static int order_ints(const void *a, const void *b)
+/* The values as an array of their physical form. */
+static void *column_of(const sm_value_set *set, sm_arena *arena)
 {
-    sm_i128 x = ((const sm_value *)a)->i128, y = ((const sm_value *)b)->i128;
-    return (x > y) - (x < y);
+    size_t bytes = sm_phys_bytes(set->phys);
+    char *column = sm_arena_alloc(arena, bytes * set->n);
+    if (!column) return NULL;
+    for (uint32_t i = 0; i < set->n; i++) {
+        sm_value v;
+        sm_key_store(set->phys, set->entries[i].key, &v);
+        memcpy(column + i * bytes, &v, bytes);
+    }
+    return column;
 }
 
-static int order_texts(const void *a, const void *b)
-{
-    return sm_text_cmp(((const sm_value *)a)->text, ((const sm_value *)b)->text);
-}
-
-static int order_intervals(const void *a, const void *b)
-{
-    return sm_interval_cmp(((const sm_value *)a)->iv, ((const sm_value *)b)->iv);
-}
-
-static bool is_float(sm_phys p)
-{
-    return p == SM_PHYS_F32 || p == SM_PHYS_F64;
-}
-
-static void to_sortable(sm_phys phys, sm_key k, sm_value *out)
-{
-    double d;
-    memcpy(out, &k, 16);
-    if (!is_float(phys)) return;
-    memcpy(&d, &k, 8);
-    out->i128 = sm_float_key(d);
-}
-
-static void from_sortable(sm_phys phys, sm_value *v)
-{
-    sm_key k;
-    memcpy(&k, v, 16);
-    if (is_float(phys)) k = sm_key_of_f64(sm_float_from_key((int64_t)k.w[0]));
-    sm_key_store(phys, k, v);
-}
-
-sm_status sm_value_set_sorted(const sm_value_set *set, sm_type t, sm_value **out, sm_arena *arena,
+sm_status sm_value_set_sorted(const sm_value_set *set, sm_value **out, sm_arena *arena,
                               sm_error *err)
 {
-    size_t n = set ? set->n : 0;
-    sm_phys phys = sm_type_phys(t);
+    uint32_t n = set ? set->n : 0;
+    sm_sort_key key = {.phys = set ? set->phys : SM_PHYS_I64};
+    uint64_t *order;
     *out = SM_NEW_N(arena, sm_value, n);
     if (!*out) return sm_arena_failed(arena, err);
-    for (size_t i = 0; i < n; i++) to_sortable(phys, set->entries[i].key, &(*out)[i]);
-    if (n)
-        qsort(*out, n, sizeof **out,
-              phys == SM_PHYS_TEXT ? order_texts
-              : phys == SM_PHYS_IV ? order_intervals
-                                   : order_ints);
-    for (size_t i = 0; i < n; i++) from_sortable(phys, &(*out)[i]);
+    if (n == 0) return SM_OK;
+    key.data = column_of(set, arena);
+    order = sm_arena_alloc(arena, n * sizeof *order);
+    if (!key.data || !order) return sm_arena_failed(arena, err);
+    SM_TRY(sm_sort_rows(&key, 1, n, order, arena->mem, err));
+    for (uint32_t i = 0; i < n; i++)
+        sm_key_store(set->phys, set->entries[order[i]].key, &(*out)[i]);
     return SM_OK;
 }
 

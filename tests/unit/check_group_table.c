@@ -150,6 +150,51 @@ START_TEST(finds_and_makes)
 }
 END_TEST
 
+/* The same table as by single rows, with and without selection vectors, and of one plain integer
+ * key. */
+START_TEST(finds_many_rows)
+{
+    static uint64_t hashes[N_ROWS];
+    static void *rows[N_ROWS];
+    uint16_t sel[N_ROWS];
+    sm_group_layout l = layout;
+    sm_group_table t, u;
+    sm_vec own[N_KEYS];
+    uint32_t n = 0;
+    sm_hash_zero_set(_i >= 2);
+    memcpy(own, cols, sizeof own);
+    if (_i & 1) {
+        l.n_keys = 1;
+        own[0].valid = NULL;
+        sm_group_layout_init(&l, 1);
+    }
+    for (uint32_t i = 0; i < N_ROWS; i++)
+        if (rand() % 4) sel[n++] = (uint16_t)i;
+    sm_group_hash_batch(&l, own, NULL, N_ROWS, hashes);
+    ck_assert_int_eq(sm_group_table_init(&t, &l, &mem, &err), SM_OK);
+    ck_assert_int_eq(sm_group_table_init(&u, &l, &mem, &err), SM_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        const uint16_t *s = pass ? NULL : sel;
+        uint32_t n_pass = pass ? N_ROWS : n;
+        ck_assert_int_eq(sm_group_find_rows(&t, hashes, own, s, n_pass, 1000, rows, &err), SM_OK);
+        for (uint32_t j = 0; j < n_pass; j++) {
+            uint32_t i = s ? s[j] : j;
+            void *row;
+            ck_assert_int_eq(sm_group_find_batch(&u, hashes[i], own, i, 1000 + i, &row, &err),
+                             SM_OK);
+            ck_assert_uint_eq(*(uint64_t *)row, *(uint64_t *)rows[i]);
+        }
+        ck_assert_uint_eq(t.n_groups, u.n_groups);
+        for (uint64_t g = 0; g < t.n_groups; g++)
+            ck_assert_uint_eq(*(uint64_t *)(void *)t.rows[g], *(uint64_t *)(void *)u.rows[g]);
+        ck_assert(sm_group_table_validate(&t));
+    }
+    sm_group_table_reset(&t);
+    sm_group_table_reset(&u);
+    sm_hash_zero_set(false);
+}
+END_TEST
+
 START_TEST(merges_in_any_order)
 {
     sm_group_table part[3];
@@ -253,6 +298,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, finds_and_makes, 0, 4);
+    tcase_add_loop_test(c, finds_many_rows, 0, 4);
     tcase_add_loop_test(c, merges_in_any_order, 0, 4);
     tcase_add_test(c, selected_rows_hash_alike);
     tcase_add_test(c, width_is_no_part_of_a_hash);
