@@ -50,7 +50,7 @@ sm_status sm_build_col_null(sm_build_col *c, sm_mem *m, uint32_t row, sm_error *
 }
 
 /* As PostgreSQL: blanks beyond the limit are cut off, anything else is an error. */
-static sm_status fit_varchar(uint32_t max_chars, sm_text *t, sm_error *err)
+sm_status sm_build_fit_varchar(uint32_t max_chars, sm_text *t, sm_error *err)
 {
     const char *s = sm_text_bytes(t);
     uint32_t chars = 0, end = 0;
@@ -88,7 +88,7 @@ sm_status sm_build_col_to_plain(sm_build_col *c, sm_mem *m, uint32_t rows, sm_er
 
 sm_status sm_build_col_text(sm_build_col *c, sm_mem *m, uint32_t row, sm_text t, sm_error *err)
 {
-    if (c->max_chars && t.len > c->max_chars) SM_TRY(fit_varchar(c->max_chars, &t, err));
+    if (c->max_chars && t.len > c->max_chars) SM_TRY(sm_build_fit_varchar(c->max_chars, &t, err));
     if (c->dict) {
         uint32_t code;
         SM_TRY(sm_dict_build_code(&c->words, m, t, &code, err));

@@ -54,6 +54,8 @@ SM_MUST_CHECK sm_status sm_build_col_reserve(sm_build_col *c, sm_mem *m, uint32_
 SM_MUST_CHECK sm_status sm_build_col_null(sm_build_col *c, sm_mem *m, uint32_t row, sm_error *err);
 /** Stores a text, copied; cuts or refuses what is longer than varchar(n). */
 SM_MUST_CHECK sm_status sm_build_col_text(sm_build_col *c, sm_mem *m, uint32_t row, sm_text t, sm_error *err);
+/** What sm_build_col_text does about varchar(n): cuts blanks off *t.  errors  SM_ERR_VARCHAR_LENGTH */
+SM_MUST_CHECK sm_status sm_build_fit_varchar(uint32_t max_chars, sm_text *t, sm_error *err);
 /** Leaves the dictionary for good: codes become views. */
 SM_MUST_CHECK sm_status sm_build_col_to_plain(sm_build_col *c, sm_mem *m, uint32_t rows, sm_error *err);
 /** Forgets rows from `rows` on. */

@@ -20,8 +20,8 @@ typedef struct sm_column_kernels {
     /* bytes of 0 or not 0 to bits and back; from is any bit number, unset bits of the last word become 0 */
     void (*pack_bits)(const uint8_t *bytes, uint32_t n, uint64_t *bits);
     void (*unpack_bits)(const uint64_t *bits, uint32_t from, uint32_t n, uint8_t *bytes);
-    /* positions of any of 4 bytes among n (n a multiple of 64, all readable); returns how many */
-    uint32_t (*find_bytes)(const char *s, uint32_t n, const char what[4], uint32_t *at);
+    /* positions of any of 5 bytes among n (n a multiple of 64, all readable); returns how many */
+    uint32_t (*find_bytes)(const char *s, uint32_t n, const char what[5], uint32_t *at);
     /* whether all n bytes are below 128 */
     bool (*is_ascii)(const char *s, size_t n);
 } sm_column_kernels;

@@ -101,25 +101,18 @@ MINMAX_FLOAT(minmax_f64, double)
 
 static simde__m128i load16(const char *s) { return simde_mm_loadu_si128((const simde__m128i *)(const void *)s); }
 
-/* One bit for each of 64 bytes that equals any of four. 16 bytes a step on every level: the rest costs more. */
-static uint64_t eq64(const char *s, const simde__m128i what[4])
-{
-    uint64_t bits = 0;
-    for (int k = 0; k < 4; k++) {
-        simde__m128i v = load16(s + 16 * k);
-        simde__m128i ab = simde_mm_or_si128(simde_mm_cmpeq_epi8(v, what[0]), simde_mm_cmpeq_epi8(v, what[1]));
-        simde__m128i cd = simde_mm_or_si128(simde_mm_cmpeq_epi8(v, what[2]), simde_mm_cmpeq_epi8(v, what[3]));
-        bits |= (uint64_t)(uint16_t)simde_mm_movemask_epi8(simde_mm_or_si128(ab, cd)) << (16 * k);
-    }
-    return bits;
-}
+static uint64_t mask16(simde__m128i hits, int k) { return (uint64_t)(uint16_t)simde_mm_movemask_epi8(hits) << (16 * k); }
 
 static void pack_bits(const uint8_t *bytes, uint32_t n, uint64_t *bits)
 {
-    const simde__m128i zero[4] = {simde_mm_setzero_si128(), simde_mm_setzero_si128(), simde_mm_setzero_si128(),
-                                  simde_mm_setzero_si128()};
+    const simde__m128i zero = simde_mm_setzero_si128();
     uint32_t whole = n / 64;
-    for (uint32_t w = 0; w < whole; w++) bits[w] = ~eq64((const char *)bytes + (size_t)w * 64, zero);
+    for (uint32_t w = 0; w < whole; w++) {
+        const char *s = (const char *)bytes + (size_t)w * 64;
+        uint64_t clear = 0;
+        for (int k = 0; k < 4; k++) clear |= mask16(simde_mm_cmpeq_epi8(load16(s + 16 * k), zero), k);
+        bits[w] = ~clear;
+    }
     if (n % 64) {
         uint64_t word = 0;
         for (uint32_t i = whole * 64; i < n; i++) word |= (uint64_t)(bytes[i] != 0) << (i & 63);
@@ -144,17 +137,20 @@ static void unpack_bits(const uint64_t *bits, uint32_t from, uint32_t n, uint8_t
     for (; i < n; i++) bytes[i] = (uint8_t)(bits[(from + i) >> 6] >> ((from + i) & 63) & 1);
 }
 
-static uint32_t find_bytes(const char *s, uint32_t n, const char what[4], uint32_t *at)
+/* 16 bytes a step on every level: what is done with the hits costs more. */
+static uint32_t find_bytes(const char *s, uint32_t n, const char what[5], uint32_t *at)
 {
-    const simde__m128i any[4] = {simde_mm_set1_epi8(what[0]), simde_mm_set1_epi8(what[1]), simde_mm_set1_epi8(what[2]),
-                                 simde_mm_set1_epi8(what[3])};
+    simde__m128i any[5];
     uint32_t found = 0;
+    for (int j = 0; j < 5; j++) any[j] = simde_mm_set1_epi8(what[j]);
     for (uint32_t i = 0; i < n; i += 64) {
-        uint64_t hits = eq64(s + i, any);
-        while (hits) {
-            at[found++] = i + (uint32_t)__builtin_ctzll(hits);
-            hits &= hits - 1;
+        uint64_t hits = 0;
+        for (int k = 0; k < 4; k++) {
+            simde__m128i v = load16(s + i + 16 * k), equal = simde_mm_cmpeq_epi8(v, any[0]);
+            for (int j = 1; j < 5; j++) equal = simde_mm_or_si128(equal, simde_mm_cmpeq_epi8(v, any[j]));
+            hits |= mask16(equal, k);
         }
+        for (; hits; hits &= hits - 1) at[found++] = i + (uint32_t)__builtin_ctzll(hits);
     }
     return found;
 }
