@@ -167,9 +167,35 @@ static void put_cast(const printer *p, const sm_expr *e)
     sm_out_format(p->o, "::%s", type);
 }
 
+/* Operations on decimals are the binder's choice and have no name of their own in ops.def. */
+static const char *sql_name(sm_op op)
+{
+    switch (op) {
+    case SM_OP_add_d64:
+    case SM_OP_add_d128: return "+";
+    case SM_OP_sub_d64:
+    case SM_OP_sub_d128:
+    case SM_OP_neg_d64:
+    case SM_OP_neg_d128: return "-";
+    case SM_OP_mul_d64:
+    case SM_OP_mul_d128: return "*";
+    case SM_OP_mod_d64:
+    case SM_OP_mod_d128: return "%";
+    case SM_OP_div_d128: return "/";
+    case SM_OP_abs_d64:
+    case SM_OP_abs_d128: return "abs";
+    case SM_OP_mod_f64: return "mod";
+    case SM_OP_round_d128: return "round";
+    case SM_OP_trunc_d128: return "trunc";
+    case SM_OP_ceil_d128: return "ceil";
+    case SM_OP_floor_d128: return "floor";
+    case SM_OP_sign_d128: return "sign";
+    default: return sm_ops[op].sql;
+    }
+}
+
 static void put_op(const printer *p, const sm_expr *e)
 {
-    const sm_op_info *op = &sm_ops[e->op];
     sm_out *o = p->o;
     switch (e->op) {
     case SM_OP_like_txt:
@@ -190,20 +216,6 @@ static void put_op(const printer *p, const sm_expr *e)
         put(p, e->args[0], true);
         sm_out_str(o, ")");
         return;
-    case SM_OP_mod_f64: put_args(p, "mod", e, 0); return;
-    case SM_OP_round_d128: put_args(p, "round", e, 0); return;
-    case SM_OP_trunc_d128: put_args(p, "trunc", e, 0); return;
-    case SM_OP_ceil_d128: put_args(p, "ceil", e, 0); return;
-    case SM_OP_floor_d128: put_args(p, "floor", e, 0); return;
-    case SM_OP_sign_d128: put_args(p, "sign", e, 0); return;
-    case SM_OP_abs_d64:
-    case SM_OP_abs_d128: put_args(p, "abs", e, 0); return;
-    case SM_OP_neg_d64:
-    case SM_OP_neg_d128:
-        sm_out_str(o, "(- ");
-        put(p, e->args[0], true);
-        sm_out_str(o, ")");
-        return;
     case SM_OP_not_b:
         sm_out_str(o, "(NOT ");
         put(p, e->args[0], true);
@@ -211,7 +223,7 @@ static void put_op(const printer *p, const sm_expr *e)
         return;
     default: break;
     }
-    const char *sql = e->op == SM_OP_div_d128 ? "/" : op->sql;
+    const char *sql = sql_name(e->op);
     bool word = (sql[0] >= 'a' && sql[0] <= 'z') || sql[0] == '\0';
     if (sql[0] == '\0') {
         put_cast(p, e);

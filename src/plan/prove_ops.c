@@ -203,12 +203,15 @@ static_assert(SM_OP_ge_b == SM_OP_eq_b + 5 && SM_OP_eq_i16 == SM_OP_ge_b + 1 && 
 
 /* ---- dates ----------------------------------------------------------------------------------------------- */
 
-/* A monotone function of one value: the ends of its range by the operation's own body. Unknown if one fails. */
+/* A monotone function of a date or timestamp: the ends of its range by the operation's own body. Unknown if one fails,
+ * or is no value that the calendar knows (foreign memory may hold any bits; bodies may wrap around there). */
 static sm_range by_ends(const sm_expr *e, sm_range in)
 {
     sm_range r = {in.known, 0, 0};
     sm_phys from = e->args[0]->phys;
-    if (!in.known || (from != SM_PHYS_I32 && from != SM_PHYS_I64)) return SM_RANGE_UNKNOWN;
+    bool valid = from == SM_PHYS_I32 ? sm_range_within(in, SM_DATE_MIN_DAYS, SM_DATE_MAX_DAYS)
+                                     : sm_range_within(in, SM_TIMESTAMP_MIN_US, INT64_MAX);
+    if (!valid) return SM_RANGE_UNKNOWN;
     for (int end = 0; end < 2; end++) {
         sm_i128 v = end ? in.hi : in.lo;
         sm_value arg = {.is_null = false}, out = {.is_null = false};
