@@ -16,19 +16,15 @@ sm_node *sm_pass(sm_binder *b, sm_node_kind kind, sm_node *in)
     return n;
 }
 
-/* Nodes that print their columns' names, so that changing one changes no meaning. */
-static bool names_are_its_own(const sm_node *n)
+/* Columns whose names nothing but the printed plan needs, so that changing one changes no meaning. */
+static bool may_rename(const sm_node *n)
 {
+    const sm_col *cols = n->cols;
+    while (n->kind == SM_NODE_FILTER || n->kind == SM_NODE_DISTINCT || n->kind == SM_NODE_SORT || n->kind == SM_NODE_LIMIT)
+        n = n->input;
+    if (n->cols != cols) return false;
     return n->kind == SM_NODE_PROJECT || n->kind == SM_NODE_AGGREGATE || n->kind == SM_NODE_VALUES ||
            n->kind == SM_NODE_SERIES;
-}
-
-static bool all_different(const char *const *names, uint32_t n)
-{
-    for (uint32_t i = 1; i < n; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (strcmp(names[i], names[j]) == 0) return false;
-    return true;
 }
 
 sm_status sm_project(sm_binder *b, sm_node *in, sm_expr *const *exprs, const char *const *names, uint32_t n,
@@ -41,7 +37,7 @@ sm_status sm_project(sm_binder *b, sm_node *in, sm_expr *const *exprs, const cha
     }
     *out = in;
     if (same_cols && same_names) return SM_OK;
-    if (same_cols && names_are_its_own(in) && all_different(names, n)) {
+    if (same_cols && may_rename(in)) {
         for (uint32_t i = 0; i < n; i++) in->cols[i].name = names[i];
         return SM_OK;
     }
@@ -250,7 +246,7 @@ static sm_status from_function(sm_binder *b, const PgQuery__RangeFunction *f, sm
 {
     const pg_node *item = f->n_functions == 1 && PG_IS(f->functions[0], LIST) ? f->functions[0]->list->items[0] : NULL;
     if (f->lateral || f->ordinality || f->is_rowsfrom || f->n_coldeflist || !PG_IS(item, FUNC_CALL))
-        return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "this function in FROM");
+        return SM_FAIL(b, sm_pg_location(item), SM_ERR_NOT_SUPPORTED, "this function in FROM");
     const PgQuery__FuncCall *call = item->func_call;
     const char *name = sm_last_name(call->n_funcname, call->funcname, NULL);
     if (!name || strcmp(name, "generate_series") != 0)
@@ -279,30 +275,22 @@ static sm_status one_row(sm_binder *b, sm_node **out)
     return n->values.rows[0][0] ? SM_OK : sm_out_of_memory(b);
 }
 
-/* Some location inside a FROM item, for messages. */
-static int32_t location_of(const pg_node *n)
-{
-    if (PG_IS(n, RANGE_VAR)) return n->range_var->location;
-    if (PG_IS(n, JOIN_EXPR)) return location_of(n->join_expr->rarg);
-    return -1;
-}
-
 sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out, sm_scope *scope)
 {
     *scope = (sm_scope){0};
     if (n == 0) return one_row(b, out);
-    if (n > 1) return SM_FAIL(b, location_of(items[1]), SM_ERR_NOT_SUPPORTED, "more than one item in FROM");
+    if (n > 1) return SM_FAIL(b, sm_pg_location(items[1]), SM_ERR_NOT_SUPPORTED, "more than one item in FROM");
     const pg_node *item = items[0];
     switch (item->node_case) {
     case PG_QUERY__NODE__NODE_RANGE_VAR: return from_table(b, item->range_var, out, scope);
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION: return from_function(b, item->range_function, out, scope);
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT: {
         const PgQuery__RangeSubselect *s = item->range_subselect;
-        if (s->lateral) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "LATERAL");
+        if (s->lateral) return SM_FAIL(b, sm_pg_location(s->subquery), SM_ERR_NOT_SUPPORTED, "LATERAL");
         SM_TRY(sm_bind_select(b, s->subquery->select_stmt, out));
         return with_alias(b, s->alias, NULL, -1, out, scope);
     }
-    case PG_QUERY__NODE__NODE_JOIN_EXPR: return SM_FAIL(b, location_of(item), SM_ERR_NOT_SUPPORTED, "JOIN");
-    default: return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "this item in FROM");
+    case PG_QUERY__NODE__NODE_JOIN_EXPR: return SM_FAIL(b, sm_pg_location(item->join_expr->rarg), SM_ERR_NOT_SUPPORTED, "JOIN");
+    default: return SM_FAIL(b, sm_pg_location(item), SM_ERR_NOT_SUPPORTED, "this item in FROM");
     }
 }

@@ -338,17 +338,18 @@ static sm_status drop_hidden(selection *q)
 
 static sm_status refuse_unsupported(sm_binder *b, const PgQuery__SelectStmt *s)
 {
-    const pg_node *first = s->rarg && s->rarg->n_target_list ? s->rarg->target_list[0] : NULL;
+    const PgQuery__SelectStmt *r = s->rarg;
+    const pg_node *first = r && r->n_target_list ? r->target_list[0] : r && r->n_values_lists ? r->values_lists[0] : NULL;
     if (s->op != PG_QUERY__SET_OPERATION__SETOP_NONE && s->op != PG_QUERY__SET_OPERATION__SET_OPERATION_UNDEFINED)
-        return SM_FAIL(b, PG_IS(first, RES_TARGET) ? first->res_target->location : -1, SM_ERR_NOT_SUPPORTED,
+        return SM_FAIL(b, sm_pg_location(first), SM_ERR_NOT_SUPPORTED,
                        "a set operation (UNION, INTERSECT, EXCEPT)");
     if (s->into_clause) return SM_FAIL(b, s->into_clause->rel ? s->into_clause->rel->location : -1, SM_ERR_NOT_SUPPORTED, "SELECT INTO");
-    if (s->n_window_clause) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "WINDOW");
+    if (s->n_window_clause) return SM_FAIL(b, sm_pg_location(s->window_clause[0]), SM_ERR_NOT_SUPPORTED, "WINDOW");
     if (s->n_locking_clause) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "FOR UPDATE");
     if (s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES)
-        return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "WITH TIES");
+        return SM_FAIL(b, sm_pg_location(s->limit_count), SM_ERR_NOT_SUPPORTED, "WITH TIES");
     if (s->n_distinct_clause && s->distinct_clause[0]->node_case != PG_QUERY__NODE__NODE__NOT_SET)
-        return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "DISTINCT ON");
+        return SM_FAIL(b, sm_pg_location(s->distinct_clause[0]), SM_ERR_NOT_SUPPORTED, "DISTINCT ON");
     return SM_OK;
 }
 
@@ -417,7 +418,9 @@ sm_status sm_bind_select(sm_binder *b, const PgQuery__SelectStmt *s, sm_node **o
 static sm_status bind_cells(sm_binder *b, const PgQuery__List *row, uint32_t n, sm_expr **cells)
 {
     sm_ctx cx = {.b = b, .clause = "VALUES"};
-    if (row->n_items != n) return SM_FAIL(b, -1, SM_ERR_SYNTAX, "VALUES lists must all be the same length");
+    if (row->n_items != n)
+        return SM_FAIL(b, row->n_items ? sm_pg_location(row->items[0]) : -1, SM_ERR_SYNTAX,
+                       "VALUES lists must all be the same length");
     for (uint32_t i = 0; i < n; i++) {
         const pg_node *item = row->items[i];
         if (PG_IS(item, SET_TO_DEFAULT)) {

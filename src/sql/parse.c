@@ -103,33 +103,70 @@ static sm_status guard_operators(sm_arena *scratch, const char *text, size_t byt
 
 /* ---- after parsing ---- */
 
+/* The messages in a field of m; the first of them is at *first. */
+static size_t children(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, const char **first)
+{
+    size_t n = 1;
+    const char *base = (const char *)m;
+    *first = base + f->offset;
+    if (f->type != PROTOBUF_C_TYPE_MESSAGE) return 0;
+    if (f->label == PROTOBUF_C_LABEL_REPEATED) {
+        memcpy(&n, base + f->quantifier_offset, sizeof(n));
+        memcpy(first, base + f->offset, sizeof(*first));
+    } else if (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) {
+        uint32_t which;
+        memcpy(&which, base + f->quantifier_offset, sizeof(which));
+        n = which == f->id;
+    }
+    return n;
+}
+
+static const ProtobufCMessage *child_at(const char *first, size_t k)
+{
+    const ProtobufCMessage *child;
+    memcpy(&child, first + k * sizeof(child), sizeof(child));
+    return child;
+}
+
 /* Depth in Node messages, by the generated descriptors; stops above MAX_DEPTH. */
 static unsigned tree_depth(const ProtobufCMessage *m, unsigned depth)
 {
     unsigned deepest = depth;
+    const char *first;
     if (m->descriptor == &pg_query__node__descriptor) depth++;
     if (depth > MAX_DEPTH) return depth;
     for (unsigned i = 0; i < m->descriptor->n_fields && deepest <= MAX_DEPTH; i++) {
-        const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];
-        if (f->type != PROTOBUF_C_TYPE_MESSAGE) continue;
-        const char *at = (const char *)m + f->offset;
-        size_t n = 1;
-        if (f->label == PROTOBUF_C_LABEL_REPEATED) {
-            memcpy(&n, (const char *)m + f->quantifier_offset, sizeof(n));
-            memcpy(&at, at, sizeof(at));
-        } else if (f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) {
-            uint32_t which;
-            memcpy(&which, (const char *)m + f->quantifier_offset, sizeof(which));
-            if (which != f->id) continue;
-        }
+        size_t n = children(m, &m->descriptor->fields[i], &first);
         for (size_t k = 0; k < n; k++) {
-            const ProtobufCMessage *child;
-            memcpy(&child, at + k * sizeof(child), sizeof(child));
+            const ProtobufCMessage *child = child_at(first, k);
             unsigned d = child ? tree_depth(child, depth) : depth;
             if (d > deepest) deepest = d;
         }
     }
     return deepest;
+}
+
+static void least_location(const ProtobufCMessage *m, int32_t *least)
+{
+    const char *first;
+    for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];
+        if (f->type == PROTOBUF_C_TYPE_INT32 && strcmp(f->name, "location") == 0) {
+            int32_t at;
+            memcpy(&at, (const char *)m + f->offset, sizeof(at));
+            if (at > 0 && (*least < 0 || at < *least)) *least = at;
+        }
+        size_t n = children(m, f, &first);
+        for (size_t k = 0; k < n; k++)
+            if (child_at(first, k)) least_location(child_at(first, k), least);
+    }
+}
+
+int32_t sm_pg_location(const pg_node *n)
+{
+    int32_t least = -1;
+    if (n) least_location(&n->base, &least);
+    return least;
 }
 
 /* PostgreSQL's grammar reports what it has no room for as these. */

@@ -13,6 +13,9 @@ typedef PgQuery__Node pg_node;
 /** The bytes of a String node, else NULL. */
 const char *sm_pg_string(const pg_node *n);
 
+/** The first location in a subtree, for messages about what has none of its own; -1 if there is none. */
+int32_t sm_pg_location(const pg_node *n);
+
 /* Where a parse error is, before it is known where the text stands in the statement. */
 typedef struct sm_parse_error {
     int32_t position; /* character of the parsed text, from 1; 0 = unknown */

@@ -64,6 +64,7 @@ static sm_status piece(sm_binder *b, const char *prefix, size_t from, size_t to,
                        const PgQuery__SelectStmt **out)
 {
     const pg_node *n;
+    *out = NULL;
     SM_TRY(sm_parse_piece(b, prefix, from, to, "", &n));
     if (!PG_IS(n, SELECT_STMT)) return syntax_at(b, from, "syntax error: a step of a pipe plan expected");
     const PgQuery__SelectStmt *s = n->select_stmt;
