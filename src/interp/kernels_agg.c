@@ -14,18 +14,12 @@ VECTOR(int64_t, 64, v8l);
 VECTOR(int32_t, 32, v8i);
 VECTOR(int16_t, 16, v8s);
 
-/* Two-operation kernels that always want the whole loop inlined with a constant flag. */
+/* All ones in the lanes whose bit is set. (Vectors are never parameters: their ABI differs between levels.) */
 SM_INLINE v8l lane_mask(uint32_t bits)
 {
     const v8l lane = {1, 2, 4, 8, 16, 32, 64, 128};
     v8l b = {bits, bits, bits, bits, bits, bits, bits, bits};
     return (b & lane) == lane;
-}
-
-SM_INLINE v8d keep_or_zero(v8d v, v8l mask) /* -0.0 where the mask is off */
-{
-    const v8d zero = {-0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0};
-    return (v8d)(((v8l)v & mask) | ((v8l)zero & ~mask));
 }
 
 SM_INLINE v8d load_8d(const double *p)
@@ -39,6 +33,18 @@ SM_INLINE v8d load_8f(const float *p)
     v8f v;
     memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, v8d);
+}
+/* The live values; -0.0 in the other lanes. */
+#define KEEP(v, mask) ((v8d)(((v8l)(v) & (mask)) | (~(mask) & INT64_MIN)))
+SM_INLINE v8d keep_8d(const double *p, uint32_t bits)
+{
+    v8l mask = lane_mask(bits);
+    return KEEP(load_8d(p), mask);
+}
+SM_INLINE v8d keep_8f(const float *p, uint32_t bits)
+{
+    v8l mask = lane_mask(bits);
+    return KEEP(load_8f(p), mask);
 }
 SM_INLINE v8l load_8l(const int64_t *p)
 {
@@ -59,12 +65,12 @@ SM_INLINE v8l load_8s(const int16_t *p)
     return __builtin_convertvector(v, v8l);
 }
 
-/* 32 mask bits from row i on, any i. */
-SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i)
+/* At least n <= 32 mask bits from row i on, any i; never a word in which none of them lies. */
+SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i, uint32_t n)
 {
     uint32_t shift = i & 63;
     uint64_t bits = live[i >> 6] >> shift;
-    if (shift > 32) bits |= live[(i >> 6) + 1] << (64 - shift);
+    if (shift > 64 - n) bits |= live[(i >> 6) + 1] << (64 - shift);
     return (uint32_t)bits;
 }
 
@@ -74,7 +80,7 @@ SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i)
     for (; i < (until); i++)                                                                       \
         if (!live || sm_bit_get(live, i)) lane[(lane0 + i) & 31] += (double)v[i];
 
-#define SUM_FLOAT(name, T, LOAD)                                                                   \
+#define SUM_FLOAT(name, T, LOAD, KEEP_LIVE)                                                                \
     SM_INLINE void name##_loop(const T *v, const uint64_t *live, uint32_t n, uint32_t lane0,       \
                                double *lane)                                                       \
     {                                                                                              \
@@ -85,11 +91,11 @@ SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i)
                 d = load_8d(lane + 24);                                                            \
             for (; n - i >= 32; i += 32) {                                                         \
                 if (live) {                                                                        \
-                    uint32_t bits = bits_at(live, i);                                              \
-                    a += keep_or_zero(LOAD(v + i), lane_mask(bits));                               \
-                    b += keep_or_zero(LOAD(v + i + 8), lane_mask(bits >> 8));                      \
-                    c += keep_or_zero(LOAD(v + i + 16), lane_mask(bits >> 16));                    \
-                    d += keep_or_zero(LOAD(v + i + 24), lane_mask(bits >> 24));                    \
+                    uint32_t bits = bits_at(live, i, 32);                                              \
+                    a += KEEP_LIVE(v + i, bits);                               \
+                    b += KEEP_LIVE(v + i + 8, bits >> 8);                      \
+                    c += KEEP_LIVE(v + i + 16, bits >> 16);                    \
+                    d += KEEP_LIVE(v + i + 24, bits >> 24);                    \
                 } else {                                                                           \
                     a += LOAD(v + i);                                                              \
                     b += LOAD(v + i + 8);                                                          \
@@ -111,8 +117,8 @@ SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i)
         else                                                                                       \
             name##_loop(v, NULL, n, lane0, lane);                                                  \
     }
-SUM_FLOAT(sum_f64, double, load_8d)
-SUM_FLOAT(sum_f32, float, load_8f)
+SUM_FLOAT(sum_f64, double, load_8d, keep_8d)
+SUM_FLOAT(sum_f32, float, load_8f, keep_8f)
 
 /* All groups in one pass: the groups' additions are independent, so they hide each other's latency. */
 SM_INLINE void sum_groups(const double *v, uint64_t (*masks)[SM_MASK_WORDS], uint32_t n_groups,
@@ -125,11 +131,7 @@ SM_INLINE void sum_groups(const double *v, uint64_t (*masks)[SM_MASK_WORDS], uin
             if (sm_bit_get(masks[g], i)) lanes[g][(lane0 + i) & 7] += v[i];
     for (uint32_t g = 0; g < n_groups; g++) acc[g] = load_8d(lanes[g]);
     for (; n - i >= 8; i += 8) {
-        v8d x = load_8d(v + i);
-        for (uint32_t g = 0; g < n_groups; g++) {
-            uint32_t bits = bits_at(masks[g], i) & 0xFF;
-            acc[g] += keep_or_zero(x, lane_mask(bits));
-        }
+        for (uint32_t g = 0; g < n_groups; g++) acc[g] += keep_8d(v + i, bits_at(masks[g], i, 8));
     }
     for (uint32_t g = 0; g < n_groups; g++) {
         memcpy(lanes[g], &acc[g], sizeof acc[g]);
