@@ -43,14 +43,6 @@ static void fetch_value(void *arg, uint32_t column, sm_value *out)
     *out = *(const sm_value *)arg;
 }
 
-static void store(void *table, uint32_t i, sm_phys phys, sm_type type, const sm_value *v)
-{
-    size_t bytes = sm_phys_bytes(phys);
-    sm_value narrow = *v;
-    if (phys == SM_PHYS_I64 && sm_type_phys(type) == SM_PHYS_I128) narrow.i64 = (int64_t)v->i128;
-    memcpy((char *)table + i * bytes, &narrow, bytes);
-}
-
 /* What evaluation leaves: table by code, entry n for NULL. */
 typedef struct dict_table {
     char *values;
@@ -63,6 +55,7 @@ static bool evaluate(sm_batch_state *s, const sm_expr *e, const sm_dict *d, dict
 {
     sm_value in = {0}, out;
     sm_error ignored = {0};
+    size_t bytes = sm_phys_bytes(e->phys);
     sm_eval ev = {.fetch = fetch_value, .fetch_arg = &in, .scratch = &s->w->arena, .err = &ignored};
     t->all_valid = true;
     for (uint32_t i = 0; i <= d->n; i++) {
@@ -75,7 +68,7 @@ static bool evaluate(sm_batch_state *s, const sm_expr *e, const sm_dict *d, dict
             t->all_valid &= !out.is_null;
         if (out.is_null) continue;
         sm_bit_set(t->valid, i);
-        store(t->values, i, e->phys, e->type, &out);
+        memcpy(t->values + i * bytes, &out, bytes); /* every form of value begins the union */
     }
     return true;
 }

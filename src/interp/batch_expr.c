@@ -1,6 +1,5 @@
 /* Compiles expressions into instructions. An operation wants its arguments in the physical forms of its row in ops.def;
- * where the planner proved that 128-bit decimals fit 64 bits, the 64-bit operation of the same meaning is taken,
- * or the value converted. An expression over one dictionary column is a table look-up (batch_dict.c). Read
+ * where the planner proved that 128-bit decimals fit 64 bits and an operation differs, values are converted. An expression over one dictionary column is a table look-up (batch_dict.c). Read
  * batch_state.h first. */
 #include "interp/batch_state.h"
 
@@ -58,7 +57,6 @@ static void fill(sm_reg *r, const sm_value *v)
 
 static sm_status compile_const(sm_batch_state *s, const sm_expr *e, sm_reg **out)
 {
-    /* A narrowed constant still has its type's form: little-endian, so the low half is the value. */
     sm_reg *r = sm_batch_reg(s, e->phys, false);
     if (!r) return no_memory(s);
     r->room = sm_arena_vector(&s->w->arena, sm_phys_bytes(e->phys) * SM_BATCH_ROWS);
@@ -75,68 +73,9 @@ static sm_status compile_const(sm_batch_state *s, const sm_expr *e, sm_reg **out
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* The 64-bit operation that does the same to values that fit. SM_N_OPS: none; IDENTITY: nothing to do. */
-enum { IDENTITY = SM_N_OPS + 1 };
-
-static int short_form(sm_op op, bool no_check)
-{
-    switch (op) {
-    case SM_OP_i64_to_d128: return IDENTITY;
-    case SM_OP_d128_to_i64: return IDENTITY;
-    case SM_OP_mod_d128: return SM_OP_mod_d64;
-    case SM_OP_neg_d128: return SM_OP_neg_d64;
-    case SM_OP_abs_d128: return SM_OP_abs_d64;
-    case SM_OP_down_d128: return SM_OP_down_d64;
-    case SM_OP_d128_to_f64: return SM_OP_d64_to_f64;
-    case SM_OP_eq_d128: return SM_OP_eq_i64;
-    case SM_OP_ne_d128: return SM_OP_ne_i64;
-    case SM_OP_lt_d128: return SM_OP_lt_i64;
-    case SM_OP_le_d128: return SM_OP_le_i64;
-    case SM_OP_gt_d128: return SM_OP_gt_i64;
-    case SM_OP_ge_d128: return SM_OP_ge_i64;
-    default: break;
-    }
-    if (!no_check) return SM_N_OPS;
-    switch (op) {
-    case SM_OP_add_d128: return SM_OP_add_d64;
-    case SM_OP_sub_d128: return SM_OP_sub_d64;
-    case SM_OP_mul_d128: return SM_OP_mul_d64;
-    case SM_OP_up_d128: return SM_OP_up_d64;
-    default: return SM_N_OPS;
-    }
-}
-
-/* Whether result and arguments of a 128-bit operation all are 64 bits wide. */
-static bool all_short(const sm_expr *e)
-{
-    if (e->phys == SM_PHYS_I128) return false;
-    for (uint32_t a = 0; a < e->n_args; a++)
-        if (e->args[a]->phys == SM_PHYS_I128) return false;
-    return true;
-}
-
-static sm_op choose_op(const sm_expr *e, bool *identity)
-{
-    *identity = false;
-    if (e->no_check && (e->op == SM_OP_fit_d64 || e->op == SM_OP_fit_d128)) {
-        *identity = true;
-        return e->op;
-    }
-    if (!all_short(e)) return e->op;
-    int op = short_form(e->op, e->no_check);
-    if (op == SM_OP_up_d64 && e->imm[0] > SM_DEC64_DIGITS) return e->op;
-    *identity = op == IDENTITY;
-    return op >= SM_N_OPS ? e->op : (sm_op)op;
-}
-
 static sm_status compile_op(sm_batch_state *s, const sm_expr *e, sm_reg **out)
 {
-    bool identity;
-    sm_op op = choose_op(e, &identity);
-    if (identity) {
-        SM_TRY(sm_batch_expr(s, e->args[0], out));
-        return sm_batch_convert(s, *out, e->phys, out);
-    }
+    sm_op op = e->op;
     const sm_op_info *info = &sm_ops[op];
     sm_reg *args[3] = {NULL, NULL, NULL};
     for (uint32_t a = 0; a < e->n_args; a++) {

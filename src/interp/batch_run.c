@@ -210,10 +210,7 @@ static void begin_batch(sm_batch_state *s, uint32_t from, uint32_t n)
 {
     sm_live *all = s->lives[0];
     sm_arena *scratch = &s->w->scratch;
-    if (scratch->at != s->scratch_mark) {
-        sm_arena_rewind(scratch);
-        s->scratch_mark = scratch->at;
-    }
+    if (scratch->at) sm_arena_rewind(scratch);
     s->row0 = from;
     s->n_rows = n;
     s->cur = 0;
@@ -228,7 +225,6 @@ static void count_batch(sm_batch_state *s, uint32_t sunk_rows)
 {
     sm_worker *w = s->w;
     uint32_t n_steps = w->p->n_steps;
-    w->stats[0].rows_out += s->n_rows;
     for (uint32_t i = 0; i < n_steps; i++) w->stats[i + 1].rows_out += s->step_rows[i];
     w->stats[n_steps + 1].rows_out += sunk_rows;
     if (!w->timing) return;

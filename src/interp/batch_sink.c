@@ -13,11 +13,36 @@ static sm_status column_values(sm_batch_state *s, uint32_t i, sm_phys phys)
     return SM_OK;
 }
 
+/* NaNs that were computed differ in sign and payload between vectors and scalars: results have one. */
+static sm_flow run_canonical(sm_batch_state *s, sm_instr *in)
+{
+    const sm_vec *from = &in->arg[0]->v;
+    in->out->v.valid = from->valid;
+    if (from->phys == SM_PHYS_F64) {
+        const double *v = from->data;
+        double *to = in->out->room;
+        for (uint32_t i = 0; i < s->n_rows; i++) to[i] = v[i] == v[i] ? v[i] : __builtin_nan("");
+    } else {
+        const float *v = from->data;
+        float *to = in->out->room;
+        for (uint32_t i = 0; i < s->n_rows; i++) to[i] = v[i] == v[i] ? v[i] : __builtin_nanf("");
+    }
+    return SM_FLOW_NEXT;
+}
+
 static sm_status open_rows(sm_batch_state *s)
 {
     const sm_pipeline *p = s->w->p;
-    for (uint32_t i = 0; i < p->n_in; i++)
+    for (uint32_t i = 0; i < p->n_in; i++) {
         SM_TRY(column_values(s, i, sm_type_phys(p->in_cols[i].type)));
+        sm_reg *r = s->env[i];
+        if (r->source_col >= 0 || !sm_type_is_float(p->in_cols[i].type)) continue;
+        sm_reg *out = sm_batch_reg(s, r->v.phys, true);
+        sm_instr *in = out ? sm_batch_instr(s, run_canonical) : NULL;
+        if (!in) return sm_arena_failed(&s->w->arena, &s->w->err);
+        in->arg[0] = r;
+        in->out = s->env[i] = out;
+    }
     return SM_OK;
 }
 

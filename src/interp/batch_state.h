@@ -89,7 +89,6 @@ struct sm_batch_state {
     const sm_select_kernels *select;
     const sm_nocheck_kernels *nocheck;
     struct sm_room *free_rooms; /* at open */
-    char *scratch_mark;
     uint32_t *step_rows; /* [n_steps + 1] of the running batch */
     uint64_t *step_ns;
     uint64_t clock_ns;
