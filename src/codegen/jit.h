@@ -68,6 +68,7 @@ typedef struct sm_jit_host {
     const sm_op_info *ops; /* lanes forms of CALL operations */
     void *(*alloc)(size_t bytes);
     void (*free)(void *p, size_t bytes);
+    sm_status (*raise)(sm_error *err, sm_status status, ...); /* sm_raise */
     /* Scalar evaluation, for tables over dictionary entries. */
     sm_status (*eval)(const sm_eval *ev, const sm_expr *e, sm_value *out);
     /* State rows of a block's live rows, DIRECT and HASH; rows[lane] is set for the bits of mask. */

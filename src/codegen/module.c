@@ -1,0 +1,243 @@
+/* The module's function table and its code cache. The cache maps a shape's key to code, compares whole keys, and holds
+ * one reference to each entry; beyond CACHE_ENTRIES the entry that was used longest ago goes. Code is removed from
+ * memory when nobody runs it any more. Read jit.h, shape.h and compile.h first. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "compile.h"
+
+enum { CACHE_ENTRIES = 1000, CACHE_BUCKETS = 1024 };
+
+struct sm_jit_code {
+    _Atomic uint32_t refs;
+    sm_jit_code *next; /* in the bucket */
+    uint64_t hash, used;
+    uint32_t key_bytes, n_cols, step;
+    uint8_t *key;
+    sm_jit_sig_col *sig;
+    sm_machine_code machine;
+    sm_jit_code_info info;
+};
+
+/* Built once, at the first smelt_jit_init. */
+typedef struct module_state {
+    sm_llvm llvm;
+    bool ready;
+    pthread_mutex_t lock; /* of everything below */
+    sm_jit_code *buckets[CACHE_BUCKETS];
+    uint64_t clock, entries, code_bytes;
+} module_state;
+
+static module_state state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t hash_key(const uint8_t *key, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a; whole keys are compared */
+    for (size_t i = 0; i < n; i++) h = (h ^ key[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* ---- code objects ----------------------------------------------------------------------------------------- */
+
+static size_t code_bytes(uint32_t key_bytes, uint32_t n_cols)
+{
+    return sizeof(sm_jit_code) + (n_cols + 1) * sizeof(sm_jit_sig_col) + key_bytes;
+}
+
+static sm_jit_code *new_code(const sm_shape *s, const sm_jit_sig_col *sig, uint32_t step)
+{
+    char *p = state.llvm.host->alloc(code_bytes(s->key_bytes, s->n_cols));
+    if (!p) return NULL;
+    sm_jit_code *c = (sm_jit_code *)(void *)p;
+    memset(c, 0, sizeof *c);
+    atomic_init(&c->refs, 1);
+    c->sig = (sm_jit_sig_col *)(void *)(p + sizeof *c);
+    c->key = (uint8_t *)(c->sig + s->n_cols + 1);
+    c->key_bytes = s->key_bytes;
+    c->n_cols = s->n_cols;
+    c->step = step;
+    for (uint32_t i = 0; i < s->n_cols; i++) c->sig[i] = sig ? sig[i] : (sm_jit_sig_col){0, 0};
+    memcpy(c->key, s->key, s->key_bytes);
+    c->hash = hash_key(c->key, c->key_bytes);
+    return c;
+}
+
+static void unref(sm_jit_code *c)
+{
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    sm_llvm_remove(&state.llvm, &c->machine);
+    state.llvm.host->free(c, code_bytes(c->key_bytes, c->n_cols));
+}
+
+/* ---- the cache; the lock is held -------------------------------------------------------------------------- */
+
+static sm_jit_code *find(const uint8_t *key, uint32_t n, uint64_t hash)
+{
+    sm_jit_code *c = state.buckets[hash % CACHE_BUCKETS];
+    while (c && (c->hash != hash || c->key_bytes != n || memcmp(c->key, key, n) != 0)) c = c->next;
+    return c;
+}
+
+static sm_jit_code *take_oldest(void)
+{
+    sm_jit_code **oldest = NULL;
+    for (uint32_t b = 0; b < CACHE_BUCKETS; b++)
+        for (sm_jit_code **at = &state.buckets[b]; *at; at = &(*at)->next)
+            if (!oldest || (*at)->used < (*oldest)->used) oldest = at;
+    if (!oldest) return NULL;
+    sm_jit_code *c = *oldest;
+    *oldest = c->next;
+    state.entries--;
+    state.code_bytes -= c->info.object_bytes;
+    return c;
+}
+
+/* Puts c in, unless another thread was faster; returns what is in the cache, with a reference for the caller. */
+static sm_jit_code *insert(sm_jit_code *c)
+{
+    sm_jit_code *gone = NULL;
+    pthread_mutex_lock(&state.lock);
+    sm_jit_code *had = find(c->key, c->key_bytes, c->hash), *kept = had ? had : c;
+    if (!had) {
+        if (state.entries >= CACHE_ENTRIES) gone = take_oldest();
+        c->next = state.buckets[c->hash % CACHE_BUCKETS];
+        state.buckets[c->hash % CACHE_BUCKETS] = c;
+        state.entries++;
+        state.code_bytes += c->info.object_bytes;
+    }
+    kept->used = ++state.clock;
+    atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&state.lock);
+    unref(had ? c : kept);
+    if (gone) unref(gone);
+    return kept;
+}
+
+static sm_jit_code *lookup(const sm_shape *s, bool ref)
+{
+    uint64_t hash = hash_key(s->key, s->key_bytes);
+    pthread_mutex_lock(&state.lock);
+    sm_jit_code *c = find(s->key, s->key_bytes, hash);
+    if (c && ref) {
+        c->used = ++state.clock;
+        c->info.cache_hit = true;
+        atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&state.lock);
+    return c;
+}
+
+/* ---- the function table ----------------------------------------------------------------------------------- */
+
+static bool shape_of(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step, sm_jit_pool *pool,
+                     char *why, size_t why_bytes)
+{
+    bool masks;
+    const char *cpu = sm_llvm_cpu(&state.llvm, &masks);
+    return sm_shape_make(s, p, sig, step, cpu, masks, pool, why, why_bytes);
+}
+
+static sm_status shape_failed(const sm_jit_pool *pool, const char *why, sm_error *err)
+{
+    const sm_jit_host *host = pool->host;
+    if (pool->failed) return host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", (size_t)0, (size_t)0);
+    return host->raise(err, SM_ERR_NOT_SUPPORTED, why);
+}
+
+static bool can(const sm_pipeline *p, char *why, size_t why_bytes)
+{
+    sm_jit_pool pool = {.host = state.llvm.host};
+    sm_shape s;
+    if (why_bytes) why[0] = 0;
+    bool ok = shape_of(&s, p, NULL, 0, &pool, why, why_bytes);
+    sm_jit_pool_reset(&pool);
+    return ok;
+}
+
+static sm_status compile_shape(const sm_shape *s, const sm_jit_sig_col *sig, const sm_jit_options *o, sm_jit_code **out,
+                               sm_error *err)
+{
+    sm_jit_code *c = new_code(s, sig, o->step);
+    if (!c) return state.llvm.host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", s->key_bytes, (size_t)0);
+    sm_status st = sm_llvm_compile(&state.llvm, s, o, &c->machine, &c->info, err);
+    if (st != SM_OK) {
+        unref(c);
+        return st;
+    }
+    *out = o->keep_text ? c : insert(c);
+    return SM_OK;
+}
+
+static sm_status compile(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit_options *o, sm_jit_code **out,
+                         sm_error *err)
+{
+    sm_jit_pool pool = {.host = state.llvm.host};
+    sm_shape s;
+    char why[256] = "this pipeline";
+    sm_status st;
+    if (!shape_of(&s, p, sig, o->step, &pool, why, sizeof why)) {
+        st = shape_failed(&pool, why, err);
+    } else {
+        *out = o->keep_text ? NULL : lookup(&s, true);
+        st = *out ? SM_OK : compile_shape(&s, sig, o, out, err);
+    }
+    sm_jit_pool_reset(&pool);
+    return st;
+}
+
+static bool cached(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit_options *o)
+{
+    sm_jit_pool pool = {.host = state.llvm.host};
+    sm_shape s;
+    bool yes = shape_of(&s, p, sig, o->step, &pool, NULL, 0) && lookup(&s, false);
+    sm_jit_pool_reset(&pool);
+    return yes;
+}
+
+static sm_status bind(const sm_jit_code *c, const sm_pipeline *p, sm_arena *a, void *(*vector)(sm_arena *, size_t),
+                      void **consts, sm_error *err)
+{
+    sm_jit_pool pool = {.host = state.llvm.host};
+    sm_shape s;
+    char why[256] = "this pipeline";
+    sm_status st;
+    if (!shape_of(&s, p, c->sig, c->step, &pool, why, sizeof why)) {
+        st = shape_failed(&pool, why, err);
+    } else if (s.key_bytes != c->key_bytes || memcmp(s.key, c->key, s.key_bytes) != 0) {
+        st = state.llvm.host->raise(err, SM_ERR_INTERNAL, "code of another shape");
+    } else {
+        st = sm_shape_bind(&s, a, vector, consts, err);
+    }
+    sm_jit_pool_reset(&pool);
+    return st;
+}
+
+static const sm_jit_code_info *info(const sm_jit_code *c) { return &c->info; }
+
+static void counters(uint64_t *entries, uint64_t *bytes, uint64_t *compiles)
+{
+    pthread_mutex_lock(&state.lock);
+    *entries = state.entries;
+    *bytes = state.code_bytes;
+    pthread_mutex_unlock(&state.lock);
+    pthread_mutex_lock(&state.llvm.lock);
+    *compiles = state.llvm.n_compiles;
+    pthread_mutex_unlock(&state.llvm.lock);
+}
+
+__attribute__((visibility("default"))) const sm_jit_module *smelt_jit_init(const sm_jit_host *host)
+{
+    static sm_jit_module module = {
+        .abi = SM_JIT_ABI, .llvm_version = SM_LLVM_VERSION, .can = can, .compile = compile, .cached = cached,
+        .bind = bind, .info = info, .release = unref, .counters = counters,
+    };
+    if (host->abi != SM_JIT_ABI) return NULL;
+    pthread_mutex_lock(&state.lock);
+    if (!state.ready) {
+        state.ready = sm_llvm_init(&state.llvm, host);
+        module.cpu = state.llvm.host_cpu;
+    }
+    bool ready = state.ready;
+    pthread_mutex_unlock(&state.lock);
+    return ready ? &module : NULL;
+}
