@@ -148,6 +148,8 @@ sm_op_emit sm_emit_float_op(sm_op op);
 /* ---- emit_call.c ------------------------------------------------------------------------------------------ */
 
 void sm_emit_call_op(sm_emit *e, const sm_op_site *at, sm_lanes *out);
+/** A total operation of one argument, outside an expression; out's form is given. */
+void sm_emit_call_body(sm_emit *e, sm_op op, int32_t imm, const sm_lanes *a, uint32_t sub, sm_ir mask, sm_lanes *out);
 /** Writes S values in a physical form at rows of vector sub of a 32-row array. */
 void sm_emit_spill(sm_emit *e, const sm_lanes *l, sm_phys phys, sm_ir array, uint32_t sub);
 sm_lanes sm_emit_reload(sm_emit *e, sm_phys phys, sm_form f, sm_ir array, uint32_t sub);

@@ -87,21 +87,36 @@ static sm_ir argument(sm_emit *e, const sm_op_site *at, unsigned i)
     return room(e, i);
 }
 
-void sm_emit_call_op(sm_emit *e, const sm_op_site *at, sm_lanes *out)
+/* Calls the lanes form of an operation, whose arguments' arrays are in `list`, and reloads the result. */
+static sm_ir call_lanes(sm_emit *e, sm_op op, const int32_t *imm, sm_ir list, uint32_t sub, sm_ir mask, sm_lanes *out)
 {
-    const sm_op_info *op = &e->host->ops[at->x->op];
-    sm_ir list = sm_emit_room(e, 3 * sizeof(void *), 8), result = room(e, 3);
-    for (unsigned i = 0; i < at->x->n_args; i++)
-        sm_emit_store(e, argument(e, at, i), sm_emit_at(e, e->b, list, i * sizeof(void *)), 8);
+    sm_ir result = room(e, 3);
     for (unsigned i = 0; i < 2; i++)
-        sm_emit_store(e, sm_emit_k32(e, (uint32_t)at->x->imm[i]),
+        sm_emit_store(e, sm_emit_k32(e, (uint32_t)imm[i]),
                       sm_emit_at(e, e->b, e->cx, offsetof(sm_opctx, imm) + i * sizeof(int32_t)), 4);
-    uint64_t where = (uint64_t)at->x->op * sizeof(sm_op_info) + offsetof(sm_op_info, lanes);
+    uint64_t where = (uint64_t)op * sizeof(sm_op_info) + offsetof(sm_op_info, lanes);
     sm_ir ops = LLVMConstIntToPtr(sm_emit_k64(e, (uint64_t)(uintptr_t)e->host->ops), e->ptr);
     sm_ir body = sm_emit_load(e, e->hoist, e->ptr, sm_emit_at(e, e->hoist, ops, where), 8);
-    sm_ir args[4] = {e->cx, sm_emit_bits(e, at->m->bits, at->sub), list, result};
+    sm_ir args[4] = {e->cx, sm_emit_bits(e, mask, sub), list, result};
     LLVMTypeRef types[4] = {e->ptr, e->i32, e->ptr, e->ptr};
     sm_ir failed = LLVMBuildCall2(e->b, LLVMFunctionType(e->i32, types, 4, 0), body, args, 4, "");
+    *out = sm_emit_reload(e, sm_jit_code_phys(e->host->ops[op].result), out->form, result, sub);
+    return failed;
+}
+
+void sm_emit_call_op(sm_emit *e, const sm_op_site *at, sm_lanes *out)
+{
+    sm_ir list = sm_emit_room(e, 3 * sizeof(void *), 8);
+    for (unsigned i = 0; i < at->x->n_args; i++)
+        sm_emit_store(e, argument(e, at, i), sm_emit_at(e, e->b, list, i * sizeof(void *)), 8);
+    sm_ir failed = call_lanes(e, at->x->op, at->x->imm, list, at->sub, at->m->bits, out);
     if (at->check) sm_emit_fail(e, sm_emit_mask_from_bits(e, failed, at->sub), at->sub, at->m);
-    *out = sm_emit_reload(e, sm_jit_code_phys(op->result), out->form, result, at->sub);
+}
+
+void sm_emit_call_body(sm_emit *e, sm_op op, int32_t imm, const sm_lanes *a, uint32_t sub, sm_ir mask, sm_lanes *out)
+{
+    sm_ir list = sm_emit_room(e, sizeof(void *), 8);
+    sm_emit_spill(e, a, sm_jit_code_phys(e->host->ops[op].args[0]), room(e, 0), sub);
+    sm_emit_store(e, room(e, 0), list, 8);
+    (void)call_lanes(e, op, (int32_t[]){imm, 0}, list, sub, mask, out);
 }

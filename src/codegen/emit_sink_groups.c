@@ -76,7 +76,8 @@ static void block(sm_emit *e)
                         .want = inline_update};
     sm_sink_update_rows(e, &u);
     for (uint32_t i = 0; i < l->n_accums; i++)
-        if (!inline_update(e, i)) sm_sink_host_add(e, i, k->rows, lane_mask);
+        if (!inline_update(e, i))
+            sm_sink_host_add(e, i, k->rows, tiny ? l->accums[i].lanes_offset : l->accums[i].offset, lane_mask);
 }
 
 static void end(sm_emit *e) { (void)e; }

@@ -380,7 +380,7 @@ static void block(sm_emit *e)
                         .lane_mask = lane_mask, .want = per_row};
     sm_sink_update_rows(e, &u);
     for (uint32_t i = 0; i < l->n_accums; i++)
-        if (e->s->accs[i].how == SM_ACC_HOW_HOST) sm_sink_host_add(e, i, k->host_rows, lane_mask);
+        if (e->s->accs[i].how == SM_ACC_HOW_HOST) sm_sink_host_add(e, i, k->host_rows, l->accums[i].lanes_offset, lane_mask);
     if (k->groups) add_groups(e, &b);
     else add_block(e, &b, NULL);
 }

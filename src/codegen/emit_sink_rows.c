@@ -1,5 +1,5 @@
-/* Rows out: computed columns are stored to the caller's buffers, with their validity and the live rows of each block.
- * Columns that come unchanged from the source are not touched: the caller has them. Read jit.h first. */
+/* Rows out: the sink's input columns are stored to the caller's buffers, with their validity and the live rows of each
+ * block. Read jit.h first. */
 #include "emit.h"
 
 static bool begin(sm_emit *e)
@@ -42,9 +42,7 @@ static void store_column(sm_emit *e, uint32_t i, sm_ir at)
 static void block(sm_emit *e)
 {
     sm_ir at = relative(e);
-    const sm_env_col *env = e->s->env[e->p->n_steps];
-    for (uint32_t i = 0; i < e->p->n_in; i++)
-        if (env[i].src < 0) store_column(e, i, at);
+    for (uint32_t i = 0; i < e->p->n_in; i++) store_column(e, i, at);
     store_live(e, at, e->live_word);
 }
 

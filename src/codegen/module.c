@@ -8,9 +8,11 @@
 
 enum { CACHE_ENTRIES = 1000, CACHE_BUCKETS = 1024 };
 
-struct sm_jit_code {
+/* Machine code and its key, shared. */
+typedef struct entry entry;
+struct entry {
     _Atomic uint32_t refs;
-    sm_jit_code *next; /* in the bucket */
+    entry *next; /* in the bucket */
     uint64_t hash, used;
     uint32_t key_bytes, n_cols, step;
     uint8_t *key;
@@ -19,12 +21,18 @@ struct sm_jit_code {
     sm_jit_code_info info;
 };
 
+/* What a caller holds: one reference to an entry, and its own answer to "was it in the cache?". */
+struct sm_jit_code {
+    entry *e;
+    sm_jit_code_info info;
+};
+
 /* Built once, at the first smelt_jit_init. */
 typedef struct module_state {
     sm_llvm llvm;
     bool ready;
     pthread_mutex_t lock; /* of everything below */
-    sm_jit_code *buckets[CACHE_BUCKETS];
+    entry *buckets[CACHE_BUCKETS];
     uint64_t clock, entries, code_bytes;
 } module_state;
 
@@ -37,18 +45,18 @@ static uint64_t hash_key(const uint8_t *key, size_t n)
     return h;
 }
 
-/* ---- code objects ----------------------------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------------------------------------- */
 
-static size_t code_bytes(uint32_t key_bytes, uint32_t n_cols)
+static size_t entry_bytes(uint32_t key_bytes, uint32_t n_cols)
 {
-    return sizeof(sm_jit_code) + (n_cols + 1) * sizeof(sm_jit_sig_col) + key_bytes;
+    return sizeof(entry) + (n_cols + 1) * sizeof(sm_jit_sig_col) + key_bytes;
 }
 
-static sm_jit_code *new_code(const sm_shape *s, const sm_jit_sig_col *sig, uint32_t step)
+static entry *new_entry(const sm_shape *s, const sm_jit_sig_col *sig, uint32_t step)
 {
-    char *p = state.llvm.host->alloc(code_bytes(s->key_bytes, s->n_cols));
+    char *p = state.llvm.host->alloc(entry_bytes(s->key_bytes, s->n_cols));
     if (!p) return NULL;
-    sm_jit_code *c = (sm_jit_code *)(void *)p;
+    entry *c = (entry *)(void *)p;
     memset(c, 0, sizeof *c);
     atomic_init(&c->refs, 1);
     c->sig = (sm_jit_sig_col *)(void *)(p + sizeof *c);
@@ -62,30 +70,30 @@ static sm_jit_code *new_code(const sm_shape *s, const sm_jit_sig_col *sig, uint3
     return c;
 }
 
-static void unref(sm_jit_code *c)
+static void unref(entry *c)
 {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
     sm_llvm_remove(&state.llvm, &c->machine);
-    state.llvm.host->free(c, code_bytes(c->key_bytes, c->n_cols));
+    state.llvm.host->free(c, entry_bytes(c->key_bytes, c->n_cols));
 }
 
 /* ---- the cache; the lock is held -------------------------------------------------------------------------- */
 
-static sm_jit_code *find(const uint8_t *key, uint32_t n, uint64_t hash)
+static entry *find(const uint8_t *key, uint32_t n, uint64_t hash)
 {
-    sm_jit_code *c = state.buckets[hash % CACHE_BUCKETS];
+    entry *c = state.buckets[hash % CACHE_BUCKETS];
     while (c && (c->hash != hash || c->key_bytes != n || memcmp(c->key, key, n) != 0)) c = c->next;
     return c;
 }
 
-static sm_jit_code *take_oldest(void)
+static entry *take_oldest(void)
 {
-    sm_jit_code **oldest = NULL;
+    entry **oldest = NULL;
     for (uint32_t b = 0; b < CACHE_BUCKETS; b++)
-        for (sm_jit_code **at = &state.buckets[b]; *at; at = &(*at)->next)
+        for (entry **at = &state.buckets[b]; *at; at = &(*at)->next)
             if (!oldest || (*at)->used < (*oldest)->used) oldest = at;
     if (!oldest) return NULL;
-    sm_jit_code *c = *oldest;
+    entry *c = *oldest;
     *oldest = c->next;
     state.entries--;
     state.code_bytes -= c->info.object_bytes;
@@ -93,11 +101,11 @@ static sm_jit_code *take_oldest(void)
 }
 
 /* Puts c in, unless another thread was faster; returns what is in the cache, with a reference for the caller. */
-static sm_jit_code *insert(sm_jit_code *c)
+static entry *insert(entry *c)
 {
-    sm_jit_code *gone = NULL;
+    entry *gone = NULL;
     pthread_mutex_lock(&state.lock);
-    sm_jit_code *had = find(c->key, c->key_bytes, c->hash), *kept = had ? had : c;
+    entry *had = find(c->key, c->key_bytes, c->hash), *kept = had ? had : c;
     if (!had) {
         if (state.entries >= CACHE_ENTRIES) gone = take_oldest();
         c->next = state.buckets[c->hash % CACHE_BUCKETS];
@@ -108,19 +116,18 @@ static sm_jit_code *insert(sm_jit_code *c)
     kept->used = ++state.clock;
     atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed);
     pthread_mutex_unlock(&state.lock);
-    unref(had ? c : kept);
+    if (had) unref(c);
     if (gone) unref(gone);
     return kept;
 }
 
-static sm_jit_code *lookup(const sm_shape *s, bool ref)
+static entry *lookup(const sm_shape *s, bool ref)
 {
     uint64_t hash = hash_key(s->key, s->key_bytes);
     pthread_mutex_lock(&state.lock);
-    sm_jit_code *c = find(s->key, s->key_bytes, hash);
+    entry *c = find(s->key, s->key_bytes, hash);
     if (c && ref) {
         c->used = ++state.clock;
-        c->info.cache_hit = true;
         atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&state.lock);
@@ -154,18 +161,31 @@ static bool can(const sm_pipeline *p, char *why, size_t why_bytes)
     return ok;
 }
 
+/* The caller's handle; takes the reference to e over. */
+static sm_status hand_out(entry *e, bool hit, sm_jit_code **out, sm_error *err)
+{
+    sm_jit_code *c = state.llvm.host->alloc(sizeof *c);
+    if (!c) {
+        unref(e);
+        return state.llvm.host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", sizeof *c, (size_t)0);
+    }
+    *c = (sm_jit_code){e, e->info};
+    c->info.cache_hit = hit;
+    *out = c;
+    return SM_OK;
+}
+
 static sm_status compile_shape(const sm_shape *s, const sm_jit_sig_col *sig, const sm_jit_options *o, sm_jit_code **out,
                                sm_error *err)
 {
-    sm_jit_code *c = new_code(s, sig, o->step);
-    if (!c) return state.llvm.host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", s->key_bytes, (size_t)0);
-    sm_status st = sm_llvm_compile(&state.llvm, s, o, &c->machine, &c->info, err);
+    entry *e = new_entry(s, sig, o->step);
+    if (!e) return state.llvm.host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", (size_t)s->key_bytes, (size_t)0);
+    sm_status st = sm_llvm_compile(&state.llvm, s, o, &e->machine, &e->info, err);
     if (st != SM_OK) {
-        unref(c);
+        unref(e);
         return st;
     }
-    *out = o->keep_text ? c : insert(c);
-    return SM_OK;
+    return hand_out(o->keep_text ? e : insert(e), false, out, err);
 }
 
 static sm_status compile(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit_options *o, sm_jit_code **out,
@@ -178,11 +198,17 @@ static sm_status compile(const sm_pipeline *p, const sm_jit_sig_col *sig, const 
     if (!shape_of(&s, p, sig, o->step, &pool, why, sizeof why)) {
         st = shape_failed(&pool, why, err);
     } else {
-        *out = o->keep_text ? NULL : lookup(&s, true);
-        st = *out ? SM_OK : compile_shape(&s, sig, o, out, err);
+        entry *e = o->keep_text ? NULL : lookup(&s, true);
+        st = e ? hand_out(e, true, out, err) : compile_shape(&s, sig, o, out, err);
     }
     sm_jit_pool_reset(&pool);
     return st;
+}
+
+static void release(sm_jit_code *c)
+{
+    unref(c->e);
+    state.llvm.host->free(c, sizeof *c);
 }
 
 static bool cached(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit_options *o)
@@ -201,9 +227,9 @@ static sm_status bind(const sm_jit_code *c, const sm_pipeline *p, sm_arena *a, v
     sm_shape s;
     char why[256] = "this pipeline";
     sm_status st;
-    if (!shape_of(&s, p, c->sig, c->step, &pool, why, sizeof why)) {
+    if (!shape_of(&s, p, c->e->sig, c->e->step, &pool, why, sizeof why)) {
         st = shape_failed(&pool, why, err);
-    } else if (s.key_bytes != c->key_bytes || memcmp(s.key, c->key, s.key_bytes) != 0) {
+    } else if (s.key_bytes != c->e->key_bytes || memcmp(s.key, c->e->key, s.key_bytes) != 0) {
         st = state.llvm.host->raise(err, SM_ERR_INTERNAL, "code of another shape");
     } else {
         st = sm_shape_bind(&s, a, vector, consts, err);
@@ -229,7 +255,7 @@ __attribute__((visibility("default"))) const sm_jit_module *smelt_jit_init(const
 {
     static sm_jit_module module = {
         .abi = SM_JIT_ABI, .llvm_version = SM_LLVM_VERSION, .can = can, .compile = compile, .cached = cached,
-        .bind = bind, .info = info, .release = unref, .counters = counters,
+        .bind = bind, .info = info, .release = release, .counters = counters,
     };
     if (host->abi != SM_JIT_ABI) return NULL;
     pthread_mutex_lock(&state.lock);

@@ -96,7 +96,7 @@ static void source_col(sm_src_col *c, const sm_table_col *t, const sm_jit_sig_co
     c->used = true;
     c->phys = sm_jit_type_phys(t->type);
     c->nullable = t->null_count != 0;
-    c->enc = sig ? sig->enc : SM_ENC_PLAIN;
+    c->enc = sig ? sig->enc : t->dict ? SM_ENC_DICT : SM_ENC_PLAIN;
     c->width = sig && sig->enc != SM_ENC_PLAIN ? sig->width : 0;
     c->form = sm_form_of_phys(c->phys);
     c->no_nan = t->has_minmax;

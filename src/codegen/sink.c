@@ -98,7 +98,7 @@ static sm_ir block_mask(sm_emit *e, const sm_accum *a)
     return word;
 }
 
-void sm_sink_host_add(sm_emit *e, uint32_t k, sm_ir rows, uint32_t lane_mask)
+void sm_sink_host_add(sm_emit *e, uint32_t k, sm_ir rows, uint32_t offset, uint32_t lane_mask)
 {
     const sm_accum *a = &e->p->agg.layout.accums[k];
     sm_phys phys = sm_jit_type_phys(a->type);
@@ -113,7 +113,14 @@ void sm_sink_host_add(sm_emit *e, uint32_t k, sm_ir rows, uint32_t lane_mask)
     sm_emit_store(e, null, sm_emit_at(e, e->b, vec, offsetof(sm_vec, codes)), 8);
     sm_emit_store(e, sm_emit_k32(e, phys), sm_emit_at(e, e->b, vec, offsetof(sm_vec, phys)), 4);
     sm_ir local = sm_emit_arg(e, e->ptr, offsetof(sm_jit_args, agg));
-    sm_ir args[6] = {local, sm_emit_k32(e, k), vec, block_mask(e, a), sm_emit_k32(e, lane_mask), rows};
+    sm_ir states = sm_emit_room(e, SM_BLOCK_ROWS * sizeof(void *), 64);
+    for (uint32_t s = 0; s < e->n_sub; s++) {
+        uint64_t at = (uint64_t)s * e->step * sizeof(void *);
+        sm_ir row = sm_emit_load(e, e->b, sm_emit_vec(e, e->i64), sm_emit_at(e, e->b, rows, at), 8);
+        row = LLVMBuildAdd(e->b, row, sm_emit_kvec(e, e->i64, offset), "");
+        sm_emit_store(e, row, sm_emit_at(e, e->b, states, at), 8);
+    }
+    sm_ir args[6] = {local, sm_emit_k32(e, k), vec, block_mask(e, a), sm_emit_k32(e, lane_mask), states};
     LLVMTypeRef types[6] = {e->ptr, e->i32, e->ptr, e->i32, e->i32, e->ptr};
     sm_ir fn = sm_sink_host_fn(e, offsetof(sm_jit_host, acc_add));
     sm_emit_check_status(e, LLVMBuildCall2(e->b, LLVMFunctionType(e->i32, types, 6, 0), fn, args, 6, ""));
@@ -134,6 +141,19 @@ typedef struct row_arg {
     sm_form form;
 } row_arg;
 
+/* Integers; decimals are rounded once, by the operation that casts them. */
+static sm_lanes as_double(sm_emit *e, const sm_accum *a, sm_lanes v, uint32_t sub)
+{
+    sm_lanes out = {.form = {SM_FORM_F64, 64}};
+    if (!a->type.scale && v.form.bits <= 64) {
+        out.v = LLVMBuildSIToFP(e->b, v.v, sm_emit_vec(e, e->f64), "");
+        return out;
+    }
+    bool wide = sm_jit_type_phys(a->type) == SM_PHYS_I128;
+    sm_emit_call_body(e, wide ? SM_OP_d128_to_f64 : SM_OP_d64_to_f64, a->type.scale, &v, sub, sm_sink_mask(e, a, sub), &out);
+    return out;
+}
+
 /* Spills what accumulator a needs of a block. */
 static row_arg spill_arg(sm_emit *e, const sm_accum *a)
 {
@@ -149,8 +169,7 @@ static row_arg spill_arg(sm_emit *e, const sm_accum *a)
             v.v = LLVMBuildFPExt(e->b, v.v, sm_emit_vec(e, e->f64), "");
             v.form = (sm_form){SM_FORM_F64, 64};
         } else if (a->kind == SM_ACC_VAR && v.form.kind == SM_FORM_INT) {
-            v.v = LLVMBuildSIToFP(e->b, v.v, sm_emit_vec(e, e->f64), "");
-            v.form = (sm_form){SM_FORM_F64, 64};
+            v = as_double(e, a, v, s);
         } else if (v.form.kind == SM_FORM_BOOL) {
             v.v = LLVMBuildZExt(e->b, v.v, sm_emit_vec(e, e->i8), "");
             v.form = (sm_form){SM_FORM_INT, 8};
@@ -191,11 +210,8 @@ static void update_var(sm_emit *e, const row_site *r, sm_ir state, sm_ir x, sm_i
     sm_ir d = LLVMBuildFSub(e->b, LLVMBuildFMul(e->b, x, n, ""), sum, "");
     sm_ir div = LLVMBuildFMul(e->b, n, n0, "");
     sm_ir more = LLVMBuildFDiv(e->b, LLVMBuildFMul(e->b, d, d, ""), div, "");
-    sm_ir later = LLVMBuildFAdd(e->b, sq0, more, "");
-    /* The first value has no difference, but an infinite or NaN one makes the variance NaN. */
-    sm_ir first = LLVMBuildFMul(e->b, x, LLVMConstReal(e->f64, 0.0), "");
     sm_ir is_first = LLVMBuildFCmp(e->b, LLVMRealOEQ, n0, LLVMConstReal(e->f64, 0.0), "");
-    sm_ir sq = LLVMBuildSelect(e->b, is_first, first, later, "");
+    sm_ir sq = LLVMBuildSelect(e->b, is_first, sq0, LLVMBuildFAdd(e->b, sq0, more, ""), "");
     if (counts) {
         n = LLVMBuildSelect(e->b, counts, n, n0, "");
         sum = LLVMBuildSelect(e->b, counts, sum, sum0, "");

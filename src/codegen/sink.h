@@ -10,8 +10,8 @@ sm_ir sm_sink_mask(sm_emit *e, const sm_accum *a, uint32_t sub);
 sm_lanes sm_sink_order_key(sm_emit *e, sm_lanes v);
 /** Group codes (i32) of TINY and DIRECT. */
 sm_ir sm_sink_codes(sm_emit *e, uint32_t sub);
-/** Calls host->acc_add for accumulator k; rows: array of 32 state rows. */
-void sm_sink_host_add(sm_emit *e, uint32_t k, sm_ir rows, uint32_t lane_mask);
+/** Calls host->acc_add for accumulator k; rows: array of 32 state rows, offset: of its state in them. */
+void sm_sink_host_add(sm_emit *e, uint32_t k, sm_ir rows, uint32_t offset, uint32_t lane_mask);
 /** Writes the addresses base + code * bytes of a block's state rows to an array. */
 void sm_sink_row_addresses(sm_emit *e, sm_ir base, uint32_t bytes, sm_ir rows);
 
