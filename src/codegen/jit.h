@@ -15,13 +15,17 @@ typedef struct sm_jit_col {
     const sm_text *dict; /* entries */
 } sm_jit_col;
 
-/* SM_SINK_ROWS: where computed columns of at most SM_BATCH_ROWS rows go, in the sink's physical forms (I128 for
- * decimals beyond 18 digits, also when computed in 64 bits). */
+/* SM_SINK_ROWS: where the sink's input columns of at most SM_BATCH_ROWS rows go, in their types' physical forms (I128
+ * for decimals beyond 18 digits, also when computed in 64 bits). The call's first block comes first. Text is views into
+ * the chunk, dictionaries and cx->scratch. What dead and NULL rows hold is unspecified. */
 typedef struct sm_jit_out {
     void *data;
     uint32_t *valid; /* always written */
 } sm_jit_out;
 
+/* One call runs blocks of one morsel, at most SM_CHUNK_ROWS rows. Every column can be read for whole blocks: the caller
+ * copies the last, partial block of an unpadded column elsewhere and runs it in a call of its own. cx->scratch grows until
+ * the caller rewinds it after the call. */
 typedef struct sm_jit_args {
     const sm_jit_col *cols;
     const void *consts;   /* from bind */
@@ -68,11 +72,14 @@ typedef struct sm_jit_host {
     const sm_op_info *ops; /* lanes forms of CALL operations */
     void *(*alloc)(size_t bytes);
     void (*free)(void *p, size_t bytes);
+    sm_status (*raise)(sm_error *err, sm_status status, ...); /* sm_raise */
     /* Scalar evaluation, for tables over dictionary entries. */
     sm_status (*eval)(const sm_eval *ev, const sm_expr *e, sm_value *out);
-    /* State rows of a block's live rows, DIRECT and HASH; rows[lane] is set for the bits of mask. */
+    /* State rows of a block's live rows, HASH; rows[lane] is set for the bits of mask. Keys are in their types' physical
+     * forms, bit [lane] of valid. */
     int32_t (*find_rows)(sm_agg_local *l, const sm_vec *keys, uint32_t mask, uint64_t first_row, void **rows);
-    /* min/max of text, 128-bit and interval values, DISTINCT sets: adds value [lane] of v for the bits of mask. */
+    /* min/max of text, 128-bit and interval values, DISTINCT sets: adds value [lane] of v (none is NULL) to the
+     * accumulator state states[lane], in its lane [lane & lane_mask], for the bits of mask. */
     int32_t (*acc_add)(sm_agg_local *l, uint32_t accum, const sm_vec *v, uint32_t mask, uint32_t lane_mask, void **states);
 } sm_jit_host;
 

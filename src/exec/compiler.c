@@ -83,6 +83,7 @@ static const sm_jit_host host = {.abi = SM_JIT_ABI,
                                  .ops = sm_ops,
                                  .alloc = host_alloc,
                                  .free = host_free,
+                                 .raise = sm_raise,
                                  .eval = sm_expr_eval,
                                  .find_rows = host_find_rows,
                                  .acc_add = host_acc_add};
