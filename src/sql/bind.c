@@ -82,7 +82,7 @@ static sm_status bind_query(sm_binder *b, const PgQuery__SelectStmt *s, sm_stmt 
 
 static sm_status bind_explain(sm_binder *b, const PgQuery__ExplainStmt *e, sm_stmt *out)
 {
-    if (!PG_IS(e->query, SELECT_STMT)) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "EXPLAIN of this statement");
+    if (!PG_IS(e->query, SELECT_STMT)) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "EXPLAIN of this statement");
     SM_TRY(sm_bind_explain_options(b, e, &out->explain));
     SM_TRY(bind_query(b, e->query->select_stmt, out));
     out->kind = SM_STMT_EXPLAIN;
@@ -98,7 +98,7 @@ static sm_status bind_transaction(sm_binder *b, const PgQuery__TransactionStmt *
     case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_BEGIN:
     case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_START: out->tag = "BEGIN"; return SM_OK;
     case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_COMMIT: out->tag = "COMMIT"; return SM_OK;
-    default: return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "undoing a transaction");
+    default: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "undoing a transaction");
     }
 }
 
@@ -122,10 +122,10 @@ sm_status sm_bind_statement(sm_binder *b, const pg_node *stmt, sm_stmt *out)
         out->kind = SM_STMT_NONE;
         out->tag = stmt->vacuum_stmt->is_vacuumcmd ? "VACUUM" : "ANALYZE";
         return SM_OK;
-    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT: return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "CREATE TABLE AS");
-    case PG_QUERY__NODE__NODE_UPDATE_STMT: return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "UPDATE");
-    case PG_QUERY__NODE__NODE_DELETE_STMT: return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "DELETE");
-    default: return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "this kind of statement");
+    case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "CREATE TABLE AS");
+    case PG_QUERY__NODE__NODE_UPDATE_STMT: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "UPDATE");
+    case PG_QUERY__NODE__NODE_DELETE_STMT: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "DELETE");
+    default: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "this kind of statement");
     }
 }
 

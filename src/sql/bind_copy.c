@@ -92,10 +92,10 @@ static sm_status bind_options(sm_binder *b, const PgQuery__CopyStmt *c, sm_stmt 
     if (o->text_format && !has.delimiter) o->delimiter = '\t';
     if (o->text_format && !has.null) o->null_text = "\\N";
     if (o->text_format && (has.quote || has.escape))
-        return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "QUOTE or ESCAPE without FORMAT csv");
+        return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "QUOTE or ESCAPE without FORMAT csv");
     if (!o->text_format && has.quote && !has.escape) o->escape = o->quote;
     if (!o->text_format && o->delimiter == o->quote)
-        return SM_FAIL(b, -1, SM_ERR_BAD_ARGUMENT, "COPY delimiter and quote must be different");
+        return SM_FAIL(b, 0, SM_ERR_BAD_ARGUMENT, "COPY delimiter and quote must be different");
     return SM_OK;
 }
 
@@ -133,11 +133,11 @@ static sm_status project_map(sm_binder *b, sm_stmt *out)
 sm_status sm_bind_copy(sm_binder *b, const PgQuery__CopyStmt *c, sm_stmt *out)
 {
     sm_version *t;
-    int32_t location = c->relation ? c->relation->location : -1;
+    int32_t location = c->relation ? c->relation->location : 0;
     if (c->is_program) return SM_FAIL(b, location, SM_ERR_NOT_SUPPORTED, "COPY with PROGRAM");
     if (!c->filename[0]) return SM_FAIL(b, location, SM_ERR_NOT_SUPPORTED, "COPY with STDIN or STDOUT");
     if (c->where_clause) return SM_FAIL(b, location, SM_ERR_NOT_SUPPORTED, "COPY with WHERE");
-    if (c->query && !PG_IS(c->query, SELECT_STMT)) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "COPY of this statement");
+    if (c->query && !PG_IS(c->query, SELECT_STMT)) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "COPY of this statement");
     out->kind = c->is_from ? SM_STMT_COPY_FROM : SM_STMT_COPY_TO;
     out->tag = "COPY";
     out->path = sm_keep(b, c->filename);

@@ -87,12 +87,12 @@ sm_status sm_bind_create(sm_binder *b, const PgQuery__CreateStmt *c, sm_stmt *ou
 sm_status sm_bind_drop(sm_binder *b, const PgQuery__DropStmt *d, sm_stmt *out)
 {
     if (d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
-        return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "DROP of anything but a table");
-    if (d->n_objects != 1) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "DROP of several tables at once");
+        return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "DROP of anything but a table");
+    if (d->n_objects != 1) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "DROP of several tables at once");
     bool foreign = false;
     const pg_node *object = d->objects[0];
     const char *name = PG_IS(object, LIST) ? sm_last_name(object->list->n_items, object->list->items, &foreign) : NULL;
-    if (!name || foreign) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "a schema other than public");
+    if (!name || foreign) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "a schema other than public");
     out->kind = SM_STMT_DROP_TABLE;
     out->tag = "DROP TABLE";
     out->if_exists = d->missing_ok != 0;
@@ -205,9 +205,9 @@ sm_status sm_bind_insert(sm_binder *b, const PgQuery__InsertStmt *s, sm_stmt *ou
     sm_version *table;
     insertion in = {.b = b, .s = s};
     if (s->on_conflict_clause) return SM_FAIL(b, s->on_conflict_clause->location, SM_ERR_NOT_SUPPORTED, "ON CONFLICT");
-    if (s->n_returning_list) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "RETURNING");
+    if (s->n_returning_list) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "RETURNING");
     if (s->with_clause) return SM_FAIL(b, s->with_clause->location, SM_ERR_NOT_SUPPORTED, "WITH before INSERT");
-    if (!PG_IS(s->select_stmt, SELECT_STMT)) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "INSERT of default values");
+    if (!PG_IS(s->select_stmt, SELECT_STMT)) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "INSERT of default values");
     SM_TRY(sm_bind_table(b, s->relation, &table));
     in.table = table;
     SM_TRY(source_columns(&in));
@@ -252,13 +252,13 @@ sm_status sm_bind_set(sm_binder *b, const PgQuery__VariableSetStmt *s, sm_stmt *
         for (size_t i = 0; i < s->n_args; i++) {
             char *part = set_part(b, s->args[i]);
             if (part && value) part = sm_arena_printf(b->a, "%s, %s", value, part);
-            if (!part) return SM_FAIL(b, -1, SM_ERR_SYNTAX, "SET takes literals");
+            if (!part) return SM_FAIL(b, 0, SM_ERR_SYNTAX, "SET takes literals");
             value = part;
         }
     } else if (s->kind == PG_QUERY__VARIABLE_SET_KIND__VAR_RESET) {
         out->tag = "RESET";
     } else if (s->kind != PG_QUERY__VARIABLE_SET_KIND__VAR_SET_DEFAULT) {
-        return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "this kind of SET");
+        return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "this kind of SET");
     }
     out->set_value = value; /* NULL: the default */
     out->set_name = sm_keep(b, s->name);

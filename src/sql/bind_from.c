@@ -179,6 +179,34 @@ static sm_status from_table(sm_binder *b, const PgQuery__RangeVar *v, sm_node **
 
 /* ---- generate_series ---- */
 
+/* One row of one column. */
+static sm_status one_value(sm_binder *b, sm_type type, const char *name, sm_expr *e, sm_node **out)
+{
+    sm_node *n = sm_node_new(b->a, SM_NODE_VALUES, NULL);
+    if (!n || !e) return sm_out_of_memory(b);
+    n->n_cols = 1;
+    n->cols = SM_NEW(b->a, sm_col);
+    n->values.n_rows = 1;
+    n->values.rows = SM_NEW(b->a, sm_expr **);
+    if (!n->cols || !n->values.rows) return sm_out_of_memory(b);
+    n->values.rows[0] = SM_NEW(b->a, sm_expr *);
+    if (!n->values.rows[0]) return sm_out_of_memory(b);
+    n->cols[0] = (sm_col){name, type, e->nullable};
+    n->values.rows[0][0] = e;
+    *out = n;
+    return SM_OK;
+}
+
+/* A series with a NULL bound has no rows. */
+static sm_status no_series(sm_binder *b, sm_type type, const char *col, sm_node **out)
+{
+    sm_value none = {.i64 = 0};
+    SM_TRY(one_value(b, type, col, sm_expr_null(b->a, type), out));
+    *out = sm_pass(b, SM_NODE_LIMIT, *out);
+    if (!*out || !((*out)->limit.limit = sm_expr_const(b->a, sm_type_of(SM_INT64), &none))) return sm_out_of_memory(b);
+    return SM_OK;
+}
+
 /* A bound as a constant if it is one; what fails now would fail at every execution. */
 static sm_status settle(sm_binder *b, sm_expr **e)
 {
@@ -230,14 +258,15 @@ static sm_status bind_series(sm_binder *b, const PgQuery__FuncCall *f, const cha
         SM_TRY(settle(b, &args[i]));
         null |= args[i]->kind == SM_EXPR_CONST && args[i]->value.is_null;
     }
-    sm_node *s = sm_node_new(b->a, null ? SM_NODE_VALUES : SM_NODE_SERIES, NULL);
-    if (!s) return sm_out_of_memory(b);
+    if (!(col = sm_keep(b, col ? col : "generate_series"))) return sm_out_of_memory(b);
+    if (null) return no_series(b, type, col, out);
+    sm_node *s = sm_node_new(b->a, SM_NODE_SERIES, NULL);
+    if (!s || !(s->cols = SM_NEW(b->a, sm_col))) return sm_out_of_memory(b);
     s->n_cols = 1;
-    s->cols = SM_NEW(b->a, sm_col);
-    if (!s->cols) return sm_out_of_memory(b);
-    s->cols[0] = (sm_col){sm_keep(b, col ? col : "generate_series"), type, false};
-    if (!s->cols[0].name) return sm_out_of_memory(b);
-    if (!null) s->series.start = args[0], s->series.stop = args[1], s->series.step = args[2];
+    s->cols[0] = (sm_col){col, type, false};
+    s->series.start = args[0];
+    s->series.stop = args[1];
+    s->series.step = args[2];
     *out = s;
     return SM_OK;
 }
@@ -260,19 +289,7 @@ static sm_status from_function(sm_binder *b, const PgQuery__RangeFunction *f, sm
 /* SELECT without FROM reads one row; its column has no name that a query could use. */
 static sm_status one_row(sm_binder *b, sm_node **out)
 {
-    sm_node *n = sm_node_new(b->a, SM_NODE_VALUES, NULL);
-    if (!n) return sm_out_of_memory(b);
-    n->n_cols = 1;
-    n->cols = SM_NEW(b->a, sm_col);
-    n->values.n_rows = 1;
-    n->values.rows = SM_NEW(b->a, sm_expr **);
-    if (!n->cols || !n->values.rows) return sm_out_of_memory(b);
-    n->values.rows[0] = SM_NEW(b->a, sm_expr *);
-    if (!n->values.rows[0]) return sm_out_of_memory(b);
-    n->cols[0] = (sm_col){"one_row", sm_type_of(SM_BOOL), false};
-    n->values.rows[0][0] = sm_make_bool(b, true, 0);
-    *out = n;
-    return n->values.rows[0][0] ? SM_OK : sm_out_of_memory(b);
+    return one_value(b, sm_type_of(SM_BOOL), "one_row", sm_make_bool(b, true, 0), out);
 }
 
 sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out, sm_scope *scope)

@@ -45,7 +45,7 @@ sm_status sm_no_function(sm_binder *b, const char *name, sm_expr *const *args, u
     if (!text) return sm_out_of_memory(b);
     for (unsigned i = 0; i < SM_N_OPS; i++) {
         const char *sql = sm_ops[i].sql;
-        if (!(sql[0] >= 'a' && sql[0] <= 'z')) continue;
+        if (!(sql[0] >= 'a' && sql[0] <= 'z') || i == SM_OP_not_b) continue;
         known |= strcmp(sql, name) == 0;
         sm_nearest_offer(&near, sql);
     }

@@ -30,7 +30,7 @@ static unsigned edit_distance(const char *a, const char *b)
 void sm_nearest_offer(sm_nearest *n, const char *candidate)
 {
     size_t len = strlen(n->name);
-    unsigned d = edit_distance(n->name, candidate), limit = len < 3 ? 1 : (unsigned)len / 3 + 1;
+    unsigned d = edit_distance(n->name, candidate), limit = len < 6 ? 1 : (unsigned)len / 3;
     if (d > limit || d >= len || (n->best && d >= n->distance)) return;
     n->best = candidate;
     n->distance = d;
