@@ -1,6 +1,7 @@
-/* Which instruction-set level the batch kernels run at. The CPU is asked once (CPUID is a trap into the
- * hypervisor on virtual machines); GCC's and Clang's __builtin_cpu_supports also checks that the operating
- * system saves the wide registers. SMELT_ISA can only lower the level. Read cpu.h first. */
+/* Which instruction-set level the batch kernels run at. The CPU is asked once (CPUID is a trap into
+ * the hypervisor on virtual machines); GCC's and Clang's __builtin_cpu_supports also checks that
+ * the operating system saves the wide registers. SMELT_ISA can only lower the level. Read cpu.h
+ * first. */
 #include "cpu.h"
 
 #include <stdatomic.h>
@@ -14,8 +15,8 @@ static sm_isa detect(void)
     sm_isa isa = SM_ISA_V2;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-              __builtin_cpu_supports("fma");
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
     if (v3) isa = SM_ISA_V3;
     if (v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

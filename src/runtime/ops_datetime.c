@@ -1,11 +1,12 @@
-/* Calendar arithmetic behind the bodies of ops_datetime.h. Every timestamp is taken apart into a day number
- * and microseconds of the day, with floor division, so times before 1970 need no cases of their own. Years are
- * astronomical inside (0 is 1 BC); only what is shown to the user has no year 0. Read ops_datetime.h first. */
+/* Calendar arithmetic behind the bodies of ops_datetime.h. Every timestamp is taken apart into a
+ * day number and microseconds of the day, with floor division, so times before 1970 need no cases
+ * of their own. Years are astronomical inside (0 is 1 BC); only what is shown to the user has no
+ * year 0. Read ops_datetime.h first. */
 #include "ops_datetime.h"
 
 #include <stdio.h>
 
-#define HOUR_US INT64_C(3600000000)
+#define HOUR_US   INT64_C(3600000000)
 #define MINUTE_US INT64_C(60000000)
 #define SECOND_US INT64_C(1000000)
 
@@ -54,7 +55,8 @@ static bool timestamp_of(int64_t days, sm_i128 time, int64_t *out)
     return ts >= SM_TIMESTAMP_MIN_US && ts <= INT64_MAX;
 }
 
-sm_status sm_ts_shift(sm_opctx *cx, int64_t ts, int64_t months, int64_t days, sm_i128 micros, int64_t *out)
+sm_status sm_ts_shift(sm_opctx *cx, int64_t ts, int64_t months, int64_t days, sm_i128 micros,
+                      int64_t *out)
 {
     bool fits = true;
     *out = ts;
@@ -72,7 +74,8 @@ sm_status sm_ts_shift(sm_opctx *cx, int64_t ts, int64_t months, int64_t days, sm
 
 sm_status sm_ts_age(sm_opctx *cx, int64_t a, int64_t b, sm_interval *out)
 {
-    /* The months are counted from the earlier moment; days are borrowed from the month it lies in. */
+    /* The months are counted from the earlier moment; days are borrowed from the month it lies in.
+     */
     bool negative = a < b;
     civil late = civil_of(negative ? b : a), early = civil_of(negative ? a : b);
     int64_t time = late.time - early.time, days = (int64_t)late.day - early.day;
@@ -90,7 +93,7 @@ sm_status sm_ts_age(sm_opctx *cx, int64_t a, int64_t b, sm_interval *out)
     return op_check(cx, months > INT32_MAX, SM_ERR_INTERVAL_RANGE);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 static int64_t iso_weekday(int64_t days)
 {
@@ -250,7 +253,7 @@ sm_status sm_ts_trunc(sm_opctx *cx, int64_t ts, int32_t field, int64_t *out)
     return op_check(cx, !timestamp_of(days, 0, out), SM_ERR_TIMESTAMP_RANGE);
 }
 
-/* ---- intervals and dates --------------------------------------------------------------------------------- */
+/* ---- intervals and dates ---- */
 
 /* PostgreSQL cuts float noise off at a microsecond before it carries a fraction down. */
 static double to_micros(double x)
@@ -265,14 +268,16 @@ static bool int_of(double x, int32_t *out)
     return fits;
 }
 
-sm_status sm_interval_scale(sm_opctx *cx, sm_interval v, double factor, bool divide, sm_interval *out)
+sm_status sm_interval_scale(sm_opctx *cx, sm_interval v, double factor, bool divide,
+                            sm_interval *out)
 {
     const double day_seconds = 86400.0;
     double months = divide ? v.months / factor : v.months * factor;
     double days = divide ? v.days / factor : v.days * factor;
     double micros = divide ? (double)v.micros / factor : (double)v.micros * factor;
     sm_interval r = {0, 0, 0};
-    bool fits = int_of(months, &r.months) & int_of(days, &r.days);
+    bool fits = int_of(months, &r.months);
+    fits &= int_of(days, &r.days);
     *out = r;
     if (!fits) return op_check(cx, true, SM_ERR_INTERVAL_RANGE);
 

@@ -1,7 +1,7 @@
-/* Bodies of the operations on dates, timestamps and intervals, as PostgreSQL defines them. The short ones are
- * here; calendar arithmetic is in ops_datetime.c. A date counts days and a timestamp microseconds since
- * 1970-01-01, so a timestamp ends where int64 does (294247-01-10), thirty years before PostgreSQL's.
- * Read ops_number.h first. */
+/* Bodies of the operations on dates, timestamps and intervals, as PostgreSQL defines them. The
+ * short ones are here; calendar arithmetic is in ops_datetime.c. A date counts days and a timestamp
+ * microseconds since 1970-01-01, so a timestamp ends where int64 does (294247-01-10), thirty years
+ * before PostgreSQL's. Read ops_number.h first. */
 #ifndef SM_OPS_DATETIME_H
 #define SM_OPS_DATETIME_H
 
@@ -13,7 +13,8 @@
 
 /** ts plus months, then days, then microseconds; a day past the month's end becomes its last.
  *  errors  22008 */
-sm_status sm_ts_shift(sm_opctx *cx, int64_t ts, int64_t months, int64_t days, sm_i128 micros, int64_t *out);
+sm_status sm_ts_shift(sm_opctx *cx, int64_t ts, int64_t months, int64_t days, sm_i128 micros,
+                      int64_t *out);
 /** a - b in years, months, days and time, as age() gives it. */
 sm_status sm_ts_age(sm_opctx *cx, int64_t a, int64_t b, sm_interval *out);
 /** ts cut to a sm_date_field.  errors  22008, 22023 for a field that cannot be cut to */
@@ -24,16 +25,18 @@ sm_status sm_ts_extract(sm_opctx *cx, int64_t ts, int32_t field, int64_t *out);
 sm_status sm_date_extract(sm_opctx *cx, int32_t date, int32_t field, int64_t *out);
 sm_status sm_interval_extract(sm_opctx *cx, sm_interval v, int32_t field, int64_t *out);
 /** v * factor, or v / factor; fractions of months become days, of days time.  errors  22008 */
-sm_status sm_interval_scale(sm_opctx *cx, sm_interval v, double factor, bool divide, sm_interval *out);
+sm_status sm_interval_scale(sm_opctx *cx, sm_interval v, double factor, bool divide,
+                            sm_interval *out);
 /** Year (negative: BC), month, day.  errors  22008 */
 sm_status sm_date_make(sm_opctx *cx, int32_t year, int32_t month, int32_t day, int32_t *out);
 
-/* ---- dates ----------------------------------------------------------------------------------------------- */
+/* ---- dates ---- */
 
 static inline sm_status op_date_to_ts(sm_opctx *cx, int32_t a, int64_t *out)
 {
     *out = a * (uint64_t)SM_DAY_US;
-    return op_check(cx, (a < SM_DATE_MIN_DAYS) | (a > SM_TIMESTAMP_MAX_DAY), SM_ERR_TIMESTAMP_RANGE);
+    return op_check(cx, (a < SM_DATE_MIN_DAYS) | (a > SM_TIMESTAMP_MAX_DAY),
+                    SM_ERR_TIMESTAMP_RANGE);
 }
 
 OP_TOTAL(ts_to_date, int32_t, (int64_t a), a / SM_DAY_US - (a % SM_DAY_US < 0))
@@ -62,12 +65,13 @@ static inline sm_status op_sub_date_i32(sm_opctx *cx, int32_t a, int32_t b, int3
 /* Two valid dates are less than 2^31 days apart. */
 OP_TOTAL(sub_date_date, int32_t, (int32_t a, int32_t b), (uint32_t)a - (uint32_t)b)
 
-static inline sm_status op_make_date(sm_opctx *cx, int32_t year, int32_t month, int32_t day, int32_t *out)
+static inline sm_status op_make_date(sm_opctx *cx, int32_t year, int32_t month, int32_t day,
+                                     int32_t *out)
 {
     return sm_date_make(cx, year, month, day, out);
 }
 
-/* ---- timestamps ------------------------------------------------------------------------------------------ */
+/* ---- timestamps ---- */
 
 static inline sm_status op_add_ts_iv(sm_opctx *cx, int64_t a, sm_interval b, int64_t *out)
 {
@@ -117,7 +121,7 @@ static inline sm_status op_extract_iv(sm_opctx *cx, sm_interval a, int64_t *out)
     return sm_interval_extract(cx, a, cx->imm[0], out);
 }
 
-/* ---- intervals ------------------------------------------------------------------------------------------- */
+/* ---- intervals ---- */
 
 static inline sm_status op_add_iv_iv(sm_opctx *cx, sm_interval a, sm_interval b, sm_interval *out)
 {
@@ -163,8 +167,8 @@ SM_INLINE sm_i128 op_interval_span(sm_interval v)
     return ((sm_i128)v.months * 30 + v.days) * SM_DAY_US + v.micros;
 }
 
-#define OP_COMPARE_SPAN(name, relation)                                                                        \
-    OP_TOTAL(name##_iv, uint8_t, (sm_interval a, sm_interval b),                                               \
+#define OP_COMPARE_SPAN(name, relation)                                                            \
+    OP_TOTAL(name##_iv, uint8_t, (sm_interval a, sm_interval b),                                   \
              op_interval_span(a) relation op_interval_span(b))
 OP_COMPARE_SPAN(eq, ==)
 OP_COMPARE_SPAN(ne, !=)

@@ -1,6 +1,7 @@
-/* Bodies of the operations on decimals: D64 (below 10^18, int64_t) and D128 (below 10^38, int128). The scale
- * is not in the value: the binder aligns scales and passes powers of ten in cx->imm. Everything is computed
- * in unsigned arithmetic first, so garbage rows of a dense kernel are harmless. Read ops_number.h first. */
+/* Bodies of the operations on decimals: D64 (below 10^18, int64_t) and D128 (below 10^38, int128).
+ * The scale is not in the value: the binder aligns scales and passes powers of ten in cx->imm.
+ * Everything is computed in unsigned arithmetic first, so garbage rows of a dense kernel are
+ * harmless. Read ops_number.h first. */
 #ifndef SM_OPS_DECIMAL_H
 #define SM_OPS_DECIMAL_H
 
@@ -9,7 +10,7 @@
 #include "decimal.h"
 #include "ops_number.h"
 
-/* ---- up to 18 digits ------------------------------------------------------------------------------------- */
+/* ---- up to 18 digits ---- */
 
 OP_TOTAL(add_d64, int64_t, (int64_t a, int64_t b), (uint64_t)a + (uint64_t)b)
 OP_TOTAL(sub_d64, int64_t, (int64_t a, int64_t b), (uint64_t)a - (uint64_t)b)
@@ -46,7 +47,7 @@ static inline sm_status op_fit_d64(sm_opctx *cx, int64_t a, int64_t *out)
     return op_check(cx, (a >= limit) | (a <= -limit), SM_ERR_DECIMAL_RANGE);
 }
 
-/* ---- up to 38 digits ------------------------------------------------------------------------------------- */
+/* ---- up to 38 digits ---- */
 
 /* 10^n for n <= 38, from the table of 64-bit powers. */
 SM_INLINE sm_u128 op_pow10(unsigned n)
@@ -55,23 +56,26 @@ SM_INLINE sm_u128 op_pow10(unsigned n)
     return (sm_u128)sm_pow10_table[low] * sm_pow10_table[n - low];
 }
 
-SM_INLINE bool op_beyond_d128(sm_i128 v)
+/* Whether a sum of two D128 has reached 10^38. Such a sum may wrap around 2^127, but not around
+ * 2^128, so it is found by one unsigned comparison of its distance from the lower bound. */
+SM_INLINE bool op_beyond_d128(sm_i128 sum)
 {
-    return sm_abs_i128(v) >= op_pow10(SM_DEC_MAX_DIGITS);
+    sm_u128 most = op_pow10(SM_DEC_MAX_DIGITS) - 1;
+    return (sm_u128)sum + most > 2 * most;
 }
 
 static inline sm_status op_add_d128(sm_opctx *cx, sm_i128 a, sm_i128 b, sm_i128 *out)
 {
     sm_i128 r = (sm_i128)((sm_u128)a + (sm_u128)b);
     *out = r;
-    return op_check(cx, (((a ^ r) & (b ^ r)) < 0) | op_beyond_d128(r), SM_ERR_DECIMAL_RANGE);
+    return op_check(cx, op_beyond_d128(r), SM_ERR_DECIMAL_RANGE);
 }
 
 static inline sm_status op_sub_d128(sm_opctx *cx, sm_i128 a, sm_i128 b, sm_i128 *out)
 {
     sm_i128 r = (sm_i128)((sm_u128)a - (sm_u128)b);
     *out = r;
-    return op_check(cx, (((a ^ b) & (a ^ r)) < 0) | op_beyond_d128(r), SM_ERR_DECIMAL_RANGE);
+    return op_check(cx, op_beyond_d128(r), SM_ERR_DECIMAL_RANGE);
 }
 
 /* Whether |a| * b (b > 0) reaches 10^38; the low 128 bits of a * b go to *r. */
@@ -102,7 +106,7 @@ OP_TOTAL(sign_d128, sm_i128, (sm_i128 a), (a > 0) - (a < 0))
 static inline sm_status op_mod_d128(sm_opctx *cx, sm_i128 a, sm_i128 b, sm_i128 *out)
 {
     bool zero = b == 0;
-    *out = a % (zero | (b == -1) ? 1 : b);
+    *out = a % ((zero | (b == -1)) ? 1 : b);
     return op_check(cx, zero, SM_ERR_DIVISION_BY_ZERO);
 }
 
@@ -132,8 +136,8 @@ static inline sm_status op_fit_d128(sm_opctx *cx, sm_i128 a, sm_i128 *out)
     return op_check(cx, sm_abs_i128(a) >= op_pow10((unsigned)cx->imm[0]), SM_ERR_DECIMAL_RANGE);
 }
 
-/* v has scale `from`; keeps n digits behind the point (n < 0: zeroes before it), rounded or cut, and gives
- * the result scale `to`. */
+/* v has scale `from`; keeps n digits behind the point (n < 0: zeroes before it), rounded or cut,
+ * and gives the result scale `to`. */
 static inline sm_status op_digits_d128(sm_opctx *cx, sm_i128 v, int64_t n, bool round, sm_i128 *out)
 {
     int64_t from = cx->imm[0], to = cx->imm[1], keep = n < to ? n : to;
@@ -174,7 +178,7 @@ static inline sm_status op_ceil_d128(sm_opctx *cx, sm_i128 a, sm_i128 *out)
     return SM_OK;
 }
 
-/* ---- from and to floats ---------------------------------------------------------------------------------- */
+/* ---- from and to floats ---- */
 
 static inline sm_status op_d64_to_f64(sm_opctx *cx, int64_t a, double *out)
 {
@@ -188,8 +192,9 @@ static inline sm_status op_d128_to_f64(sm_opctx *cx, sm_i128 a, double *out)
     return SM_OK;
 }
 
-/* Through `digits` significant decimal digits, as PostgreSQL (%.15g, %.6g): 1.15 is 1.15, not 1.149999.
- * The point that printf writes is the locale's, so only digits and exponent are read back. */
+/* Through `digits` significant decimal digits, as PostgreSQL (%.15g, %.6g): 1.15 is 1.15,
+ * not 1.149999. The point that printf writes is the locale's, so only digits and exponent are read
+ * back. */
 static inline sm_status op_float_to_d128(sm_opctx *cx, double a, int digits, sm_i128 *out)
 {
     unsigned scale = (unsigned)cx->imm[0], precision = (unsigned)cx->imm[1];

@@ -1,8 +1,8 @@
-/* LIKE and ILIKE. One pass over the pattern with one point to return to, the last %: if what follows it does
- * not match where it was tried, it is tried further right; an earlier % never helps. The literal run behind a
- * % is searched for, not tried byte by byte, and a run that ends the pattern is compared with the text's end.
- * An escape character that ends the pattern is an error only if the match gets there, as in PostgreSQL
- * (like_match.c). Read ops_text.h first. */
+/* LIKE and ILIKE. One pass over the pattern with one point to return to, the last %: if what
+ * follows it does not match where it was tried, it is tried further right; an earlier % never
+ * helps. The literal run behind a % is searched for, not tried byte by byte, and a run that ends
+ * the pattern is compared with the text's end. An escape character that ends the pattern is an
+ * error only if the match gets there, as in PostgreSQL (like_match.c). Read ops_text.h first. */
 #include <utf8proc.h>
 
 #include "ops_text.h"
@@ -15,7 +15,8 @@ typedef struct like {
 
 static bool at_escape(const like *l, const char *p)
 {
-    return l->escape_len != 0 && (size_t)(l->end - p) >= l->escape_len && memcmp(p, l->escape, l->escape_len) == 0;
+    return l->escape_len != 0 && (size_t)(l->end - p) >= l->escape_len &&
+           memcmp(p, l->escape, l->escape_len) == 0;
 }
 
 /* End of the bytes from p that stand for themselves. */
@@ -26,7 +27,8 @@ static const char *run_end(const like *l, const char *p)
     return p;
 }
 
-/* The literal run at p, which is not at a wildcard; an escaped character begins one. False: ends in escape. */
+/* The literal run at p, which is not at a wildcard; an escaped character begins one. False: ends in
+ * escape. */
 static bool literal_run(const like *l, const char *p, const char **run, const char **end)
 {
     const char *rest = p;
@@ -45,7 +47,8 @@ static bool at_wildcard(const like *l, char c)
     return l->p < l->end && *l->p == c && !at_escape(l, l->p);
 }
 
-/* Past % and any % and _ behind it; characters that _ stands for are taken from *t. False: too few. */
+/* Past % and any % and _ behind it; characters that _ stands for are taken from *t. False: too few.
+ */
 static bool skip_wildcards(like *l, const char **t, const char *t_end)
 {
     for (;; l->p++) {
@@ -69,7 +72,8 @@ static sm_status match(sm_opctx *cx, like *l, const char *t, const char *t_end, 
                 *out = 1;
                 return SM_OK;
             }
-            if (!literal_run(l, l->p, &run, &after_run)) return op_check(cx, true, SM_ERR_LIKE_ESCAPE);
+            if (!literal_run(l, l->p, &run, &after_run))
+                return op_check(cx, true, SM_ERR_LIKE_ESCAPE);
             if (after_run == l->end) {
                 size_t len = (size_t)(after_run - run);
                 *out = (size_t)(t_end - t) >= len && memcmp(t_end - len, run, len) == 0;
@@ -90,7 +94,8 @@ static sm_status match(sm_opctx *cx, like *l, const char *t, const char *t_end, 
         }
         if (same) continue;
         if (!retry) return SM_OK;
-        const char *found = sm_bytes_find(retry, (size_t)(t_end - retry), run, (size_t)(after_run - run));
+        const char *found =
+            sm_bytes_find(retry, (size_t)(t_end - retry), run, (size_t)(after_run - run));
         if (!found) return SM_OK;
         retry = found + 1;
         t = found + (after_run - run);
@@ -101,7 +106,8 @@ static sm_status match(sm_opctx *cx, like *l, const char *t, const char *t_end, 
     return SM_OK;
 }
 
-/* The pattern in lower case, its escape character written as a backslash: folding could change it. */
+/* The pattern in lower case, its escape character written as a backslash: folding could change it.
+ */
 static sm_status fold_pattern(sm_opctx *cx, const like *l, sm_text *out)
 {
     const size_t len = (size_t)(l->end - l->p);
@@ -125,15 +131,18 @@ static sm_status fold_pattern(sm_opctx *cx, const like *l, sm_text *out)
     return sm_text_case(cx, sm_text_view(to, (uint32_t)n), false, out);
 }
 
-sm_status sm_text_like(sm_opctx *cx, const sm_text *a, const sm_text *pattern, int32_t escape, bool fold,
-                       uint8_t *out)
+sm_status sm_text_like(sm_opctx *cx, const sm_text *a, const sm_text *pattern, int32_t escape,
+                       bool fold, uint8_t *out)
 {
     like l = {.p = sm_text_bytes(pattern)};
     l.end = l.p + pattern->len;
-    if (escape >= 0) {
-        utf8proc_uint8_t bytes[4];
+    if (escape >= 0x80) {
+        utf8proc_uint8_t bytes[4] = {0};
         l.escape_len = (size_t)utf8proc_encode_char(escape, bytes);
         memcpy(l.escape, bytes, sizeof bytes);
+    } else if (escape >= 0) {
+        l.escape[0] = (char)escape;
+        l.escape_len = 1;
     }
     if (!fold) return match(cx, &l, sm_text_bytes(a), sm_text_bytes(a) + a->len, out);
 

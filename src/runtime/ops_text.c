@@ -1,11 +1,11 @@
-/* The longer bodies of text operations: characters, slices, trimming, building. Positions count characters,
- * but all work is on bytes: in UTF-8 a part that begins with a whole character can only be found at the
- * beginning of one. Read ops_text.h first. */
+/* The longer bodies of text operations: characters, slices, trimming, building. Positions count
+ * characters, but all work is on bytes: in UTF-8 a part that begins with a whole character can only
+ * be found at the beginning of one. Read ops_text.h first. */
 #include "ops_text.h"
 
 #include <utf8proc.h>
 
-/* ---- characters ------------------------------------------------------------------------------------------ */
+/* ---- characters ---- */
 
 static bool continues(char c)
 {
@@ -38,7 +38,8 @@ static bool is_ascii(const char *s, size_t len)
 
 const char *sm_bytes_find(const char *s, size_t len, const char *part, size_t part_len)
 {
-    /* memchr is fast and memmem linear: short parts, which repeat little, are better off with the first. */
+    /* memchr is fast and memmem linear: short parts, which repeat little, are better off with the
+     * first. */
     if (part_len == 0) return s;
     if (part_len > len) return NULL;
     if (part_len > 16) return memmem(s, len, part, part_len);
@@ -51,7 +52,7 @@ const char *sm_bytes_find(const char *s, size_t len, const char *part, size_t pa
     return NULL;
 }
 
-/* ---- new texts ------------------------------------------------------------------------------------------- */
+/* ---- new texts ---- */
 
 sm_status sm_text_new(sm_opctx *cx, size_t len, sm_text *out, char **bytes)
 {
@@ -89,7 +90,8 @@ static size_t write_case(const char *s, size_t len, bool upper, char *to)
     for (size_t i = 0; i < len;) {
         utf8proc_int32_t c;
         utf8proc_uint8_t mapped[4] = {(utf8proc_uint8_t)s[i]};
-        utf8proc_ssize_t used = utf8proc_iterate((const utf8proc_uint8_t *)s + i, (utf8proc_ssize_t)(len - i), &c);
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)s + i, (utf8proc_ssize_t)(len - i), &c);
         size_t size = used > 0 ? (size_t)utf8proc_encode_char(map_case(c, upper), mapped) : 1;
         if (to) memcpy(to + n, mapped, size);
         n += size;
@@ -108,7 +110,8 @@ sm_status sm_text_case(sm_opctx *cx, sm_text a, bool upper, sm_text *out)
     } else {
         char first = upper ? 'a' : 'A';
         SM_TRY(sm_text_new(cx, a.len, out, &to));
-        for (uint32_t i = 0; i < a.len; i++) to[i] = (char)(s[i] ^ ((uint8_t)(s[i] - first) < 26 ? 0x20 : 0));
+        for (uint32_t i = 0; i < a.len; i++)
+            to[i] = (char)(s[i] ^ ((uint8_t)(s[i] - first) < 26 ? 0x20 : 0));
     }
     sm_text_close(out);
     return SM_OK;
@@ -120,11 +123,14 @@ sm_status sm_text_replace(sm_opctx *cx, sm_text a, sm_text from, sm_text to, sm_
     size_t n = 0;
     *out = a;
     if (from.len == 0) return SM_OK;
-    for (const char *at = s; (at = sm_bytes_find(at, (size_t)(end - at), part, from.len)); at += from.len) n++;
+    for (const char *at = s; (at = sm_bytes_find(at, (size_t)(end - at), part, from.len));
+         at += from.len)
+        n++;
     if (n == 0) return SM_OK;
     char *w;
     SM_TRY(sm_text_new(cx, a.len - n * from.len + n * to.len, out, &w));
-    for (const char *at; (at = sm_bytes_find(s, (size_t)(end - s), part, from.len)); s = at + from.len) {
+    for (const char *at; (at = sm_bytes_find(s, (size_t)(end - s), part, from.len));
+         s = at + from.len) {
         memcpy(w, s, (size_t)(at - s));
         w += at - s;
         memcpy(w, sm_text_bytes(&to), to.len);
@@ -155,7 +161,8 @@ sm_status sm_text_repeat(sm_opctx *cx, sm_text a, int32_t n, sm_text *out)
     size_t times = n > 0 ? (size_t)n : 0;
     char *to;
     SM_TRY(sm_text_new(cx, a.len * times, out, &to));
-    for (size_t i = 0; a.len != 0 && i < times; i++) memcpy(to + i * a.len, sm_text_bytes(&a), a.len);
+    for (size_t i = 0; a.len != 0 && i < times; i++)
+        memcpy(to + i * a.len, sm_text_bytes(&a), a.len);
     sm_text_close(out);
     return SM_OK;
 }
@@ -163,13 +170,15 @@ sm_status sm_text_repeat(sm_opctx *cx, sm_text a, int32_t n, sm_text *out)
 sm_status sm_text_pad(sm_opctx *cx, sm_text a, int32_t n, sm_text fill, bool left, sm_text *out)
 {
     int64_t have = (int64_t)sm_utf8_length(sm_text_bytes(&a), a.len);
-    int64_t fill_chars = (int64_t)sm_utf8_length(sm_text_bytes(&fill), fill.len), missing = n - have;
+    int64_t fill_chars = (int64_t)sm_utf8_length(sm_text_bytes(&fill), fill.len),
+            missing = n - have;
     if (missing <= 0 || fill_chars == 0) {
         *out = sm_text_slice(&a, 0, n);
         return SM_OK;
     }
     const char *f = sm_text_bytes(&fill);
-    size_t whole = (size_t)(missing / fill_chars) * fill.len; /* bytes of whole fills, then of the last one */
+    size_t whole =
+        (size_t)(missing / fill_chars) * fill.len; /* bytes of whole fills, then of the last one */
     size_t rest = (size_t)(sm_utf8_skip(f, f + fill.len, missing % fill_chars) - f);
     char *to;
     SM_TRY(sm_text_new(cx, a.len + whole + rest, out, &to));
@@ -181,7 +190,7 @@ sm_status sm_text_pad(sm_opctx *cx, sm_text a, int32_t n, sm_text fill, bool lef
     return SM_OK;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 sm_text sm_text_slice(const sm_text *a, int64_t first, int64_t count)
 {

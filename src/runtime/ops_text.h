@@ -1,7 +1,7 @@
-/* Bodies of the operations on text, and of the casts from and to it. Text is UTF-8; a character begins at
- * every byte that is not 10xxxxxx, so broken input is never read past its end. A result that is a part of an
- * argument borrows its bytes; new bytes come from cx->scratch, or lie inline. The longer bodies are in
- * ops_text.c, LIKE in ops_like.c. Read ops_number.h and value.h first. */
+/* Bodies of the operations on text, and of the casts from and to it. Text is UTF-8; a character
+ * begins at every byte that is not 10xxxxxx, so broken input is never read past its end. A result
+ * that is a part of an argument borrows its bytes; new bytes come from cx->scratch, or lie inline.
+ * The longer bodies are in ops_text.c, LIKE in ops_like.c. Read ops_number.h and value.h first. */
 #ifndef SM_OPS_TEXT_H
 #define SM_OPS_TEXT_H
 
@@ -36,12 +36,12 @@ sm_status sm_text_pad(sm_opctx *cx, sm_text a, int32_t n, sm_text fill, bool lef
 sm_text sm_text_split(const sm_text *a, const sm_text *delimiter, int32_t n);
 /** LIKE, or ILIKE if fold; escape is a code point or -1.
  *  errors  22025 when the match reaches an escape character that ends the pattern */
-sm_status sm_text_like(sm_opctx *cx, const sm_text *a, const sm_text *pattern, int32_t escape, bool fold,
-                       uint8_t *out);
+sm_status sm_text_like(sm_opctx *cx, const sm_text *a, const sm_text *pattern, int32_t escape,
+                       bool fold, uint8_t *out);
 /** Copy of printed bytes as a text. */
 sm_status sm_text_copy(sm_opctx *cx, const char *s, size_t len, sm_text *out);
 
-/* ---- comparison ------------------------------------------------------------------------------------------ */
+/* ---- comparison ---- */
 
 OP_TOTAL(eq_txt, uint8_t, (sm_text a, sm_text b), sm_text_eq(a, b))
 OP_TOTAL(ne_txt, uint8_t, (sm_text a, sm_text b), !sm_text_eq(a, b))
@@ -67,26 +67,28 @@ static inline sm_status op_starts_with_txt(sm_opctx *cx, sm_text a, sm_text b, u
     return SM_OK;
 }
 
-/* ---- parts and lengths ----------------------------------------------------------------------------------- */
+/* ---- parts and lengths ---- */
 
 OP_TOTAL(length_txt, int32_t, (sm_text a), sm_utf8_length(sm_text_bytes(&a), a.len))
 OP_TOTAL(octet_length_txt, int32_t, (sm_text a), a.len)
 
 /* A body whose result is a part of its argument. */
-#define OP_PART(id, params, value)                                                                             \
-    static inline sm_status op_##id(sm_opctx *cx, OP_UNPACK params, sm_text *out)                              \
-    {                                                                                                          \
-        (void)cx;                                                                                              \
-        *out = value;                                                                                          \
-        return SM_OK;                                                                                          \
+#define OP_PART(id, params, value)                                                                 \
+    static inline sm_status op_##id(sm_opctx *cx, OP_UNPACK params, sm_text *out)                  \
+    {                                                                                              \
+        (void)cx;                                                                                  \
+        *out = value;                                                                              \
+        return SM_OK;                                                                              \
     }
-OP_PART(substr_txt, (sm_text a, int32_t start), sm_text_slice(&a, start > 1 ? (int64_t)start - 1 : 0, a.len))
+OP_PART(substr_txt, (sm_text a, int32_t start),
+        sm_text_slice(&a, start > 1 ? (int64_t)start - 1 : 0, a.len))
 OP_PART(btrim_txt, (sm_text a, sm_text set), sm_text_trim(&a, &set, true, true))
 OP_PART(ltrim_txt, (sm_text a, sm_text set), sm_text_trim(&a, &set, true, false))
 OP_PART(rtrim_txt, (sm_text a, sm_text set), sm_text_trim(&a, &set, false, true))
 OP_PART(varchar_txt, (sm_text a), sm_text_slice(&a, 0, cx->imm[0]))
 
-static inline sm_status op_substr3_txt(sm_opctx *cx, sm_text a, int32_t start, int32_t count, sm_text *out)
+static inline sm_status op_substr3_txt(sm_opctx *cx, sm_text a, int32_t start, int32_t count,
+                                       sm_text *out)
 {
     *out = sm_text_slice(&a, (int64_t)start - 1, count);
     return op_check(cx, count < 0, SM_ERR_NEGATIVE_SUBSTRING);
@@ -116,7 +118,8 @@ static inline sm_status op_strpos_txt(sm_opctx *cx, sm_text a, sm_text b, int32_
     return SM_OK;
 }
 
-static inline sm_status op_split_part_txt(sm_opctx *cx, sm_text a, sm_text delimiter, int32_t n, sm_text *out)
+static inline sm_status op_split_part_txt(sm_opctx *cx, sm_text a, sm_text delimiter, int32_t n,
+                                          sm_text *out)
 {
     *out = sm_text_split(&a, &delimiter, n);
     if (n != 0) return SM_OK;
@@ -140,7 +143,7 @@ static inline sm_status op_char_txt(sm_opctx *cx, sm_text a, sm_text *out)
     return SM_OK;
 }
 
-/* ---- new texts ------------------------------------------------------------------------------------------- */
+/* ---- new texts ---- */
 
 static inline sm_status op_concat_txt(sm_opctx *cx, sm_text a, sm_text b, sm_text *out)
 {
@@ -162,7 +165,8 @@ static inline sm_status op_upper_txt(sm_opctx *cx, sm_text a, sm_text *out)
     return sm_text_case(cx, a, true, out);
 }
 
-static inline sm_status op_replace_txt(sm_opctx *cx, sm_text a, sm_text from, sm_text to, sm_text *out)
+static inline sm_status op_replace_txt(sm_opctx *cx, sm_text a, sm_text from, sm_text to,
+                                       sm_text *out)
 {
     return sm_text_replace(cx, a, from, to, out);
 }
@@ -187,15 +191,16 @@ static inline sm_status op_rpad_txt(sm_opctx *cx, sm_text a, int32_t n, sm_text 
     return sm_text_pad(cx, a, n, fill, false, out);
 }
 
-/* ---- casts ----------------------------------------------------------------------------------------------- */
+/* ---- casts ---- */
 
-#define OP_PARSE(id, R, type, field)                                                                           \
-    static inline sm_status op_##id(sm_opctx *cx, sm_text a, R *out)                                           \
-    {                                                                                                          \
-        sm_value v = {.i128 = 0};                                                                              \
-        sm_status status = sm_parse_value(sm_type_of(type), sm_text_bytes(&a), a.len, &v, cx->err);            \
-        *out = v.field;                                                                                        \
-        return status;                                                                                         \
+#define OP_PARSE(id, R, type, field)                                                               \
+    static inline sm_status op_##id(sm_opctx *cx, sm_text a, R *out)                               \
+    {                                                                                              \
+        sm_value v = {.i128 = 0};                                                                  \
+        sm_status status =                                                                         \
+            sm_parse_value(sm_type_of(type), sm_text_bytes(&a), a.len, &v, cx->err);               \
+        *out = v.field;                                                                            \
+        return status;                                                                             \
     }
 OP_PARSE(txt_to_b, uint8_t, SM_BOOL, b)
 OP_PARSE(txt_to_i16, int16_t, SM_INT16, i16)
@@ -211,15 +216,16 @@ OP_PARSE(txt_to_iv, sm_interval, SM_INTERVAL, iv)
 static inline sm_status op_txt_to_d128(sm_opctx *cx, sm_text a, sm_i128 *out)
 {
     *out = 0;
-    return sm_parse_decimal(sm_text_bytes(&a), a.len, (unsigned)cx->imm[1], (unsigned)cx->imm[0], out, cx->err);
+    return sm_parse_decimal(sm_text_bytes(&a), a.len, (unsigned)cx->imm[1], (unsigned)cx->imm[0],
+                            out, cx->err);
 }
 
-#define OP_FORMAT(id, T, type, field)                                                                          \
-    static inline sm_status op_##id(sm_opctx *cx, T a, sm_text *out)                                           \
-    {                                                                                                          \
-        char text[SM_FORMAT_BYTES];                                                                            \
-        sm_value v = {.field = a};                                                                             \
-        return sm_text_copy(cx, text, sm_format_value(type, &v, text), out);                                   \
+#define OP_FORMAT(id, T, type, field)                                                              \
+    static inline sm_status op_##id(sm_opctx *cx, T a, sm_text *out)                               \
+    {                                                                                              \
+        char text[SM_FORMAT_BYTES];                                                                \
+        sm_value v = {.field = a};                                                                 \
+        return sm_text_copy(cx, text, sm_format_value(type, &v, text), out);                       \
     }
 OP_FORMAT(i64_to_txt, int64_t, sm_type_of(SM_INT64), i64)
 OP_FORMAT(f32_to_txt, float, sm_type_of(SM_FLOAT32), f32)

@@ -1,7 +1,8 @@
-/* Every operation of ops.def, crossed with the edge values of its types: the row form is the reference, and the
- * lanes form and the dense and selected kernels of every instruction-set level that this CPU has must give the
- * same bits and fail for the same rows. Failures must be among those that ops.def announces. What the
- * operations mean is checked by the examples of ops.def, through SQL. */
+/* Every operation of ops.def, crossed with the edge values of its types: the row form is the
+ * reference, and the lanes form and the dense and selected kernels of every instruction-set level
+ * that this CPU has must give the same bits and fail for the same rows. Failures must be among
+ * those that ops.def announces. What the operations mean is checked by the examples of ops.def,
+ * through SQL. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 
 #if defined(__x86_64__)
 extern const sm_op_kernels sm_op_kernels_v2, sm_op_kernels_v3, sm_op_kernels_v4;
-static const sm_op_kernels *const levels[] = {&sm_op_kernels_v2, &sm_op_kernels_v3, &sm_op_kernels_v4};
+static const sm_op_kernels *const levels[] = {&sm_op_kernels_v2, &sm_op_kernels_v3,
+                                              &sm_op_kernels_v4};
 #else
 extern const sm_op_kernels sm_op_kernels_base;
 static const sm_op_kernels *const levels[] = {&sm_op_kernels_base};
@@ -26,7 +28,7 @@ static uint32_t n_levels(void)
     return n < SM_COUNT(levels) ? n : (uint32_t)SM_COUNT(levels);
 }
 
-/* ---- edge values ----------------------------------------------------------------------------------------- */
+/* ---- edge values ---- */
 
 typedef struct edges {
     sm_value v[MAX_EDGES];
@@ -48,7 +50,8 @@ static void add_int(edges *e, sm_phys p, sm_i128 x)
 
 static void add_ints(edges *e, sm_phys p, sm_i128 min, sm_i128 max)
 {
-    const sm_i128 all[] = {0, 1, -1, 2, -2, 3, 7, -10, 100, min, min + 1, max, max - 1, min / 2, max / 2 + 1};
+    const sm_i128 all[] = {0,   1,   -1,      2,   -2,      3,       7,          -10,
+                           100, min, min + 1, max, max - 1, min / 2, max / 2 + 1};
     for (size_t i = 0; i < SM_COUNT(all); i++) add_int(e, p, all[i]);
 }
 
@@ -85,8 +88,10 @@ static void add_floats(edges *e, bool wide)
                           -(double)NAN};
     for (size_t i = 0; i < SM_COUNT(all); i++) {
         sm_value v = {.i128 = 0};
-        if (wide) v.f64 = all[i];
-        else v.f32 = (float)all[i];
+        if (wide)
+            v.f64 = all[i];
+        else
+            v.f32 = (float)all[i];
         e->v[e->n++] = v;
     }
 }
@@ -113,8 +118,9 @@ static void add_intervals(edges *e)
 
 static void add_texts(edges *e)
 {
-    static const char hundred[] = "The quick brown fox jumps over the lazy dog, \xC3\xA9t\xC3\xA9 comme hiver; "
-                                  "the quick brown FOX jumps again.";
+    static const char hundred[] =
+        "The quick brown fox jumps over the lazy dog, \xC3\xA9t\xC3\xA9 comme hiver; "
+        "the quick brown FOX jumps again.";
     static const char *const all[] = {"",
                                       "a",
                                       "ab",
@@ -193,10 +199,12 @@ static void edges_of(sm_code c, bool any_bits, edges *e)
 /* Immediates to try, within what the binder may pass; returns their number. */
 static uint32_t immediates(const sm_op_info *op, int32_t (*out)[2])
 {
-    static const int32_t decimals[][2] = {{0, 0}, {2, 2}, {0, 5}, {5, 0}, {10, 38}, {18, 18}, {38, 38}};
+    static const int32_t decimals[][2] = {{0, 0},   {2, 2},   {0, 5},  {5, 0},
+                                          {10, 38}, {18, 18}, {38, 38}};
     static const int32_t lengths[][2] = {{0, 0}, {1, 0}, {12, 0}, {13, 0}, {1000, 0}};
     static const int32_t escapes[][2] = {{'\\', 0}, {-1, 0}, {0xE9, 0}, {'%', 0}};
-    bool decimal = op->result == SM_CODE_D128 || op->args[0] == SM_CODE_D128 || op->args[0] == SM_CODE_D64;
+    bool decimal =
+        op->result == SM_CODE_D128 || op->args[0] == SM_CODE_D128 || op->args[0] == SM_CODE_D64;
     const int32_t(*from)[2] = decimals;
     uint32_t n = 1;
     if (strncmp(op->id, "extract", 7) == 0 || strcmp(op->id, "trunc_ts") == 0) {
@@ -215,7 +223,7 @@ static uint32_t immediates(const sm_op_info *op, int32_t (*out)[2])
     return n;
 }
 
-/* ---- a batch of rows ------------------------------------------------------------------------------------- */
+/* ---- a batch of rows ---- */
 
 typedef struct rows {
     const sm_op_info *op;
@@ -237,7 +245,8 @@ static void fill_columns(rows *r)
 {
     for (uint32_t a = 0; a < r->op->n_args; a++) {
         size_t bytes = bytes_of((sm_code)r->op->args[a]);
-        for (uint32_t i = 0; i < r->n; i++) memcpy(r->columns[a] + i * bytes, &r->args[a][i], bytes);
+        for (uint32_t i = 0; i < r->n; i++)
+            memcpy(r->columns[a] + i * bytes, &r->args[a][i], bytes);
     }
 }
 
@@ -264,8 +273,10 @@ static bool same(const rows *r, uint32_t i)
     memcpy(&got, r->out + i * bytes, bytes);
     switch (r->op->result) {
     case SM_CODE_TXT: return sm_text_eq(got.text, want->text);
-    case SM_CODE_F64: return (isnan(got.f64) && isnan(want->f64)) || memcmp(&got.f64, &want->f64, 8) == 0;
-    case SM_CODE_F32: return (isnan(got.f32) && isnan(want->f32)) || memcmp(&got.f32, &want->f32, 4) == 0;
+    case SM_CODE_F64:
+        return (isnan(got.f64) && isnan(want->f64)) || memcmp(&got.f64, &want->f64, 8) == 0;
+    case SM_CODE_F32:
+        return (isnan(got.f32) && isnan(want->f32)) || memcmp(&got.f32, &want->f32, 4) == 0;
     default: return memcmp(&got, want, bytes) == 0;
     }
 }
@@ -276,8 +287,9 @@ static const void *const *pointers(const rows *r, const void *out[3])
     return out;
 }
 
-#define expect(condition, r, i, what)                                                                          \
-    ck_assert_msg((condition), "%s(imm %d, %d): %s, row %u", (r)->op->id, (r)->cx.imm[0], (r)->cx.imm[1], what, i)
+#define expect(condition, r, i, what)                                                              \
+    ck_assert_msg((condition), "%s(imm %d, %d): %s, row %u", (r)->op->id, (r)->cx.imm[0],          \
+                  (r)->cx.imm[1], what, i)
 
 static void run_rows(rows *r)
 {
@@ -291,7 +303,8 @@ static void run_rows(rows *r)
         r->status[i] = r->op->row(&r->cx, args, &r->results[i]);
         expect(r->results[i].is_null, r, i, "the row form touched is_null");
         if (r->status[i] != SM_OK) {
-            expect(strstr(r->op->fails, sm_status_sqlstate(r->status[i])), r, i, "unannounced failure");
+            expect(strstr(r->op->fails, sm_status_sqlstate(r->status[i])), r, i,
+                   "unannounced failure");
             expect(err.status == r->status[i] && err.message[0], r, i, "no detail");
         }
         r->cx.err = NULL;
@@ -312,7 +325,8 @@ static void check_lanes(rows *r)
                 args[a] = r->columns[a] + at * bytes_of((sm_code)r->op->args[a]);
             }
             uint32_t mask = masks[m] & live;
-            uint32_t failed = r->op->lanes(&r->cx, mask, args, r->out + at * bytes_of((sm_code)r->op->result));
+            uint32_t failed =
+                r->op->lanes(&r->cx, mask, args, r->out + at * bytes_of((sm_code)r->op->result));
             for (uint32_t i = at; i < r->n && i < at + 32; i++) {
                 bool in_mask = mask >> (i - at) & 1, fails = failed >> (i - at) & 1;
                 expect(in_mask || untouched(r, i), r, i, "lanes wrote outside the mask");
@@ -334,7 +348,8 @@ static void check_dense(const rows *all, const sm_op_kernels *k)
     poison(&r);
     bool ok = k->dense[r.id](&r.cx, pointers(&r, args), r.out, r.n);
     expect(ok == !any, &r, 0, "dense fails elsewhere");
-    for (uint32_t i = 0; i < r.n; i++) expect(r.status[i] != SM_OK || same(&r, i), &r, i, "dense differs");
+    for (uint32_t i = 0; i < r.n; i++)
+        expect(r.status[i] != SM_OK || same(&r, i), &r, i, "dense differs");
 
     r.n = 0;
     for (uint32_t i = 0; i < all->n; i++) {
@@ -343,8 +358,10 @@ static void check_dense(const rows *all, const sm_op_kernels *k)
         r.results[r.n++] = all->results[i];
     }
     fill_columns(&r);
-    expect(k->dense[r.id](&r.cx, pointers(&r, args), r.out, r.n), &r, 0, "dense fails without a failing row");
-    for (uint32_t i = 0; i < r.n; i++) expect(same(&r, i), &r, i, "dense differs without failing rows");
+    expect(k->dense[r.id](&r.cx, pointers(&r, args), r.out, r.n), &r, 0,
+           "dense fails without a failing row");
+    for (uint32_t i = 0; i < r.n; i++)
+        expect(same(&r, i), &r, i, "dense differs without failing rows");
     if (bytes_of((sm_code)r.op->args[0]) == bytes_of((sm_code)r.op->result)) {
         memcpy(r.out, r.columns[0], sizeof r.out);
         args[0] = r.out;
@@ -354,7 +371,8 @@ static void check_dense(const rows *all, const sm_op_kernels *k)
 }
 
 /* Rows that are not valid hold garbage, which must not be looked at (text) or not matter. */
-static void check_selected(const rows *all, const sm_op_kernels *k, bool with_sel, bool with_valid, bool may_fail)
+static void check_selected(const rows *all, const sm_op_kernels *k, bool with_sel, bool with_valid,
+                           bool may_fail)
 {
     static rows r;
     uint64_t valid[SM_BATCH_ROWS / 64] = {0};
@@ -367,8 +385,10 @@ static void check_selected(const rows *all, const sm_op_kernels *k, bool with_se
         chosen[i] = true;
         if (with_valid && i % 5 != 3 && (may_fail || !fails)) sm_bit_set(valid, i);
         if (with_valid && !sm_bit_get(valid, i)) chosen[i] = false;
-        if (with_sel && (i % 3 == 1 || (!may_fail && fails))) chosen[i] = false;
-        else sel[n_sel++] = (uint16_t)i;
+        if (with_sel && (i % 3 == 1 || (!may_fail && fails)))
+            chosen[i] = false;
+        else
+            sel[n_sel++] = (uint16_t)i;
         if (chosen[i] && fails && first == UINT32_MAX) first = i;
         if (chosen[i]) continue;
         for (uint32_t a = 0; a < r.op->n_args; a++) {
@@ -381,12 +401,14 @@ static void check_selected(const rows *all, const sm_op_kernels *k, bool with_se
     sm_error_reset(&err);
     r.cx.err = &err;
     poison(&r);
-    sm_status status = k->selected[r.id](&r.cx, pointers(&r, args), r.out, with_sel ? sel : NULL,
-                                         with_sel ? n_sel : r.n, with_valid ? valid : NULL, &failed_row);
+    sm_status status =
+        k->selected[r.id](&r.cx, pointers(&r, args), r.out, with_sel ? sel : NULL,
+                          with_sel ? n_sel : r.n, with_valid ? valid : NULL, &failed_row);
     sm_status want = first == UINT32_MAX ? SM_OK : r.status[first];
     expect(status == want && err.status == want, &r, first, "selected fails elsewhere");
     expect(want == SM_OK || failed_row == first, &r, failed_row, "selected stops at another row");
-    for (uint32_t i = 0; i < r.n && i < first; i++) expect(!chosen[i] || same(&r, i), &r, i, "selected differs");
+    for (uint32_t i = 0; i < r.n && i < first; i++)
+        expect(!chosen[i] || same(&r, i), &r, i, "selected differs");
 }
 
 static void check_batch(rows *r)
@@ -401,7 +423,7 @@ static void check_batch(rows *r)
     }
 }
 
-/* ---- tests ----------------------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void cross(rows *r, const edges e[3])
 {
@@ -462,7 +484,8 @@ static void run_without_memory(const sm_op_info *op, sm_arena *scratch)
         sm_opctx cx = {{imm[0][0], imm[0][1]}, scratch, &err};
         sm_value out;
         sm_status status = op->row(&cx, args, &out);
-        ck_assert_msg(status == SM_OK || status == SM_ERR_OUT_OF_MEMORY || strstr(op->fails, err.sqlstate),
+        ck_assert_msg(status == SM_OK || status == SM_ERR_OUT_OF_MEMORY ||
+                          strstr(op->fails, err.sqlstate),
                       "%s fails with %s", op->id, err.message);
         ck_assert_int_eq(status, err.status);
     }
@@ -498,7 +521,8 @@ START_TEST(tables_fit_together)
     for (int i = 0; i < SM_N_OPS; i++) {
         ck_assert_int_eq(sm_ops[i].can_fail, sm_ops[i].fails[0] != 0);
         for (int j = 0; j < i; j++) ck_assert_str_ne(sm_ops[i].id, sm_ops[j].id);
-        for (int a = 0; a < 3; a++) ck_assert_int_eq(sm_ops[i].args[a] != SM_CODE_NONE, a < sm_ops[i].n_args);
+        for (int a = 0; a < 3; a++)
+            ck_assert_int_eq(sm_ops[i].args[a] != SM_CODE_NONE, a < sm_ops[i].n_args);
     }
     ck_assert_ptr_eq(sm_op_kernels_get(), levels[n_levels() - 1]);
 }
