@@ -74,10 +74,14 @@ static sm_status run_open(sm_run *r, sm_exec *x, sm_pipeline *p, sm_pipeline_rep
         }
         if (r->limit == 0) atomic_store(&r->stop_at, 0);
     }
-    if (keeps_partials(p)) r->partials = SM_NEW_N(a, char *, r->n_units + 1);
+    if (keeps_partials(p)) {
+        r->partial_bytes = (size_t)p->agg.n_codes * p->agg.layout.row_bytes;
+        r->partials = sm_arena_alloc(a, r->partial_bytes * (r->n_units + 1));
+        r->partial_set = SM_NEW_N(a, bool, r->n_units + 1);
+    }
     if (keeps_segments(p)) r->segments = SM_NEW_N(a, sm_agg_local, r->n_units + 1);
     if (!report->stats || !r->workers || (p->sink == SM_SINK_ROWS && !r->parts) ||
-        (keeps_partials(p) && !r->partials) || (keeps_segments(p) && !r->segments)) {
+        (keeps_partials(p) && !(r->partials && r->partial_set)) || (keeps_segments(p) && !r->segments)) {
         return sm_arena_failed(a, err);
     }
     if (pthread_mutex_init(&r->lock, NULL)) return sm_raise(err, SM_ERR_INTERNAL, "no mutex");
@@ -90,10 +94,6 @@ static void run_close(sm_run *r)
     for (uint64_t u = 0; u < r->n_units; u++) {
         if (r->parts && r->parts[u]) sm_version_unref(r->parts[u]);
         if (r->segments && r->segments[u].sink) sm_agg_local_reset(&r->segments[u]);
-        if (r->partials && r->partials[u]) {
-            sm_free(&r->x->engine->mem, r->partials[u],
-                    (size_t)r->p->agg.n_codes * r->p->agg.layout.row_bytes);
-        }
     }
     sm_compile_result_unref(atomic_load(&r->compiled));
     pthread_mutex_destroy(&r->lock);
@@ -108,7 +108,8 @@ static sm_status merge_agg(sm_run *r, sm_agg_local *total, sm_error *err)
         if (r->segments[u].sink) SM_TRY(sm_agg_merge(total, &r->segments[u], err));
     }
     for (uint64_t u = 0; r->partials && u < r->n_units; u++) {
-        if (r->partials[u]) SM_TRY(sm_agg_merge_partial(total, r->partials[u], err));
+        const char *partial = r->partials + u * r->partial_bytes;
+        if (r->partial_set[u]) SM_TRY(sm_agg_merge_partial(total, partial, err));
     }
     for (unsigned i = 0; !r->segments && !r->partials && i < r->n_workers; i++) {
         if (r->workers[i].agg_ready) SM_TRY(sm_agg_merge(total, &r->workers[i].agg, err));

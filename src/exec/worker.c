@@ -143,11 +143,9 @@ static sm_status end_morsel(sm_run_worker *rw, uint64_t unit)
     const sm_agg_sink *sink = &run->p->agg;
     if (sink->mode > SM_GROUPS_TINY) return SM_OK;
     if (!run->partials) return sm_agg_morsel_end(rw->w.agg, NULL, &rw->w.err);
-    void *partial = NULL;
-    SM_TRY(sm_alloc(rw->w.mem, (size_t)sink->n_codes * sink->layout.row_bytes, "aggregate", &partial,
-                    &rw->w.err));
-    run->partials[unit] = partial;
-    return sm_agg_morsel_end(rw->w.agg, partial, &rw->w.err);
+    SM_TRY(sm_agg_morsel_end(rw->w.agg, run->partials + unit * run->partial_bytes, &rw->w.err));
+    run->partial_set[unit] = true;
+    return SM_OK;
 }
 
 static sm_status run_one(sm_run_worker *rw, uint64_t unit, uint64_t morsel)
@@ -184,6 +182,7 @@ static sm_status run_unit(sm_run_worker *rw, uint64_t unit)
 static void note_unit(sm_run_worker *rw, uint64_t unit, sm_status s)
 {
     sm_run *run = rw->run;
+    if (s == SM_OK && run->limit == UINT64_MAX) return;
     pthread_mutex_lock(&run->lock);
     if (s != SM_OK && unit < run->error_unit) {
         run->error_unit = unit;

@@ -24,7 +24,10 @@ typedef struct sm_run {
     sm_version **parts;      /* ROWS: by unit */
     uint64_t limit;          /* ROWS without order: rows wanted; UINT64_MAX = all */
     uint64_t prefix_units, prefix_rows; /* units done without a gap, and their rows */
-    char **partials;         /* AGG, NONE and TINY, order-sensitive: by unit */
+    /* AGG, NONE and TINY, order-sensitive: state rows in final form by unit */
+    char *partials;
+    size_t partial_bytes; /* of one unit */
+    bool *partial_set;
     sm_agg_local *segments;  /* AGG, DIRECT and HASH, order-sensitive: by unit */
 
     /* tiering */
