@@ -166,12 +166,7 @@ sm_status sm_agg_find_rows(sm_agg_local *l, const sm_batch *b, void **rows, sm_e
         return SM_OK;
     }
     sm_group_hash_batch(&s->layout, b->cols, b->sel, b->n_sel, hashes);
-    for (uint32_t j = 0; j < b->n_sel; j++) {
-        uint32_t i = b->sel ? b->sel[j] : j;
-        SM_TRY(sm_group_find_batch(&l->table, hashes[i], b->cols, i, b->first_row + i, &rows[i], err));
-        note_first_row(rows[i], b->first_row + i);
-    }
-    return SM_OK;
+    return sm_group_find_rows(&l->table, hashes, b->cols, b->sel, b->n_sel, b->first_row, rows, err);
 }
 
 /* ---- result ---------------------------------------------------------------------------------------------- */
