@@ -1,8 +1,8 @@
 /* Numbers as text. Floats print the shortest digits that read back as the same value, laid out as
- * PostgreSQL does. The idea: a decimal of at most 15 digits (6 for real) that reads back is the
- * only one so short, so a cheap guess that is verified by one exact division is the answer; the
- * rest asks the C library for 16 or 17 digits and reads them back. Nothing here depends on the
- * locale. */
+ * PostgreSQL does. The idea: a value of usual size times a power of ten, and the gap to its
+ * neighbours, are exact in 128 bits, so the first count of digits whose rounding stays inside the
+ * gap is found by integers; for the rest the C library gives digits and reads them back. Nothing
+ * here depends on the locale. */
 #include "decimal.h"
 #include "format_parts.h"
 
@@ -121,26 +121,87 @@ static bool is_halfway(const shortest *s, double v, bool single)
            (m == lowest && same_product(c, x, (4 * m - 1) * scale, b.exponent - 2 + tenfold));
 }
 
-/* A guess of 15 digits, right only if it divides (or multiplies) back to v; both are exact doubles
- * then, so the one rounding of the operation is the rounding that reading the text would do. */
-static bool guess(double v, shortest *s)
+/* ---- exact integers: from 1e-16 to where neighbours are more than 2 apart ---- */
+
+enum { U64_FIVES = 27 };
+
+static sm_u128 pow5(unsigned n)
 {
-    int exponent, scale;
-    double m;
-    if (!(v >= 1e-7 && v < 1e36)) return false;
-    frexp(v, &exponent);
-    scale = 14 - (int)floor((exponent - 1) * 0.30102999566398120);
-    if (scale > SM_POW10_F64_MAX || scale < -SM_POW10_F64_MAX) return false;
-    m = nearbyint(scale >= 0 ? v * sm_pow10_f64[scale] : v / sm_pow10_f64[-scale]);
-    if (m >= 1e15) { /* the estimate of the exponent was one too low */
-        scale--;
-        m = nearbyint(scale >= 0 ? v * sm_pow10_f64[scale] : v / sm_pow10_f64[-scale]);
-    }
-    if (m >= 1e15) return false;
-    if ((scale >= 0 ? m / sm_pow10_f64[scale] : m * sm_pow10_f64[-scale]) != v) return false;
-    set_integer(s, (uint64_t)m, scale);
-    return scale >= 0 || !is_halfway(s, v, false);
+    uint64_t p = 1;
+    if (n > U64_FIVES) return pow5(U64_FIVES) * pow5(n - U64_FIVES);
+    for (uint64_t base = 5; n; n >>= 1, base *= base)
+        if (n & 1) p *= base;
+    return p;
 }
+
+/* The value times 10^scale (at most 32, as 53 bits times 5^32 fill 128 bits) as n / 2^shift, and
+ * half of the gap to its neighbours as half_gap / 2^shift / 2. */
+typedef struct scaled {
+    sm_u128 n, gap;
+    int shift;
+} scaled;
+
+static scaled scale_by(binary b, int scale)
+{
+    scaled x = {pow5((unsigned)scale), 0, -(b.exponent + scale)};
+    x.gap = x.n;
+    x.n *= b.mantissa;
+    if (x.shift < 0) {
+        x.n <<= -x.shift;
+        x.gap <<= -x.shift;
+        x.shift = 0;
+    }
+    return x;
+}
+
+/* Is the integer m strictly nearer to the scaled value than half the gap on its side? */
+static bool is_inside(const scaled *x, sm_u128 m, bool power_of_two)
+{
+    sm_u128 at = m << x->shift;
+    if (at < x->n) return (x->n - at) * (power_of_two ? 4 : 2) < x->gap;
+    return (at - x->n) * 2 < x->gap;
+}
+
+static sm_u128 round_even(const scaled *x)
+{
+    sm_u128 whole = x->n >> x->shift, rest = x->n - (whole << x->shift), half;
+    if (x->shift == 0) return whole;
+    half = (sm_u128)1 << (x->shift - 1);
+    return whole + (rest > half || (rest == half && (whole & 1)));
+}
+
+/* Digits before the point less one. The estimate is the true one or one less. */
+static int decimal_exponent(binary b)
+{
+    int estimate = (int)floor((b.exponent + b.bits - 1) * 0.30102999566398120);
+    scaled x = scale_by(b, estimate < 0 ? -estimate : 0);
+    sm_u128 whole = x.n >> x.shift; /* below zero: v * 10^-estimate, which is 1 to 9 or 10 to 99 */
+    return estimate + (whole >= (estimate < 0 ? 10 : (sm_u128)sm_pow10_table[estimate + 1]));
+}
+
+/* From as many digits as are always unique (and reach the point; whole numbers lose their zeros
+ * later) up to as many as always suffice, the first that read back. Below a power of two the gap is
+ * half as wide: there the nearest decimal may miss while the one above it hits. */
+static bool exact(double v, bool single, shortest *s)
+{
+    binary b = binary_of(v, single);
+    bool power_of_two = b.mantissa == (uint64_t)1 << (b.bits - 1);
+    int least = single ? 6 : 15, most = single ? 9 : 17, exponent;
+    if (!(v >= 1e-16 && v < (single ? 1e7 : 1e16))) return false;
+    exponent = decimal_exponent(b);
+    for (int n = exponent >= least ? exponent + 1 : least; n <= most; n++) {
+        int scale = n - 1 - exponent;
+        scaled x = scale_by(b, scale);
+        sm_u128 m = round_even(&x);
+        if (!is_inside(&x, m, power_of_two)) m++;
+        if (!is_inside(&x, m, power_of_two)) continue;
+        set_integer(s, (uint64_t)m, scale);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the rest: by the C library ---- */
 
 /* The nearest decimal of n digits, from the C library, whatever its decimal point looks like. */
 static void nearest(double v, int n, shortest *s)
@@ -240,7 +301,7 @@ size_t sm_print_f64(double v, char *out)
     size_t minus = v < 0;
     if (v != v || v == 0 || isinf(v)) return print_special(v, out);
     *out = '-';
-    if (!guess(fabs(v), &s)) search(fabs(v), false, &s);
+    if (!exact(fabs(v), false, &s)) search(fabs(v), false, &s);
     return lay_out(&s, 15, out + minus) + minus;
 }
 
@@ -250,6 +311,6 @@ size_t sm_print_f32(float v, char *out)
     size_t minus = v < 0;
     if (v != v || v == 0 || isinf(v)) return print_special(v, out);
     *out = '-';
-    search(fabsf(v), true, &s);
+    if (!exact(fabsf(v), true, &s)) search(fabsf(v), true, &s);
     return lay_out(&s, 6, out + minus) + minus;
 }

@@ -4,6 +4,7 @@
 #include "decimal.h"
 #include "format_parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,27 @@ static uint64_t small_digits(const number *x)
     return m;
 }
 
+/* Few digits and a power of ten that is exact: one rounding. */
+static bool is_short(const number *x)
+{
+    return x->n <= 15 && x->exponent >= -SM_POW10_F64_MAX && x->exponent <= SM_POW10_F64_MAX;
+}
+
+static double short_value(const number *x)
+{
+    double m = (double)small_digits(x);
+    return x->exponent < 0 ? m / sm_pow10_f64[-x->exponent] : m * sm_pow10_f64[x->exponent];
+}
+
+/* A double that was rounded once may be rounded again to float, unless it lies halfway between two
+ * of them: only there does it hide on which side the text's value was. */
+static bool narrows(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, 8);
+    return v >= (double)FLT_MIN && v <= (double)FLT_MAX && (bits & 0x1FFFFFFF) != 0x10000000;
+}
+
 /* infinity, inf and nan, with sign; as PostgreSQL. */
 static bool parse_special(sm_cursor c, double *out)
 {
@@ -143,9 +165,8 @@ sm_status sm_parse_f64(const char *s, size_t len, double *out, sm_error *err)
         if (parse_special(c, out)) return SM_OK;
         return sm_raise_text(err, SM_ERR_BAD_TEXT, "double precision", s, len);
     }
-    if (x.n <= 15 && x.exponent >= -SM_POW10_F64_MAX && x.exponent <= SM_POW10_F64_MAX) {
-        double m = (double)small_digits(&x);
-        v = x.exponent < 0 ? m / sm_pow10_f64[-x.exponent] : m * sm_pow10_f64[x.exponent];
+    if (is_short(&x)) {
+        v = short_value(&x);
     } else if (x.n == 0) {
         v = 0;
     } else {
@@ -170,7 +191,9 @@ sm_status sm_parse_f32(const char *s, size_t len, float *out, sm_error *err)
         *out = (float)special;
         return SM_OK;
     }
-    if (x.n) { /* not through double: that would round twice */
+    if (is_short(&x) && narrows(short_value(&x))) {
+        v = (float)short_value(&x);
+    } else if (x.n) {
         write_plain(&x, plain);
         v = strtof(plain, NULL);
         if (v == 0 || isinf(v)) return sm_raise_text(err, SM_ERR_TYPE_RANGE, "real", s, len);
