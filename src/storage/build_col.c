@@ -1,22 +1,24 @@
-/* The growable buffers of a builder's column: room, NULLs, text, and the way from dictionary to plain. Sealing is
- * in encode.c. Validity is made at the first NULL and then holds 1 for every row that is not known to be NULL, so
- * that appending values never touches it. */
+/* The growable buffers of a builder's column: room, NULLs, text, and the way from dictionary to
+ * plain. Sealing is in encode.c. Validity is made at the first NULL and then holds 1 for every row
+ * that is not known to be NULL, so that appending values never touches it. */
 #include "storage/build_col.h"
 
 sm_status sm_build_col_reserve(sm_build_col *c, sm_mem *m, uint32_t rows, sm_error *err)
 {
     void *p = c->data;
     if (rows <= c->cap) return SM_OK;
-    SM_TRY(sm_realloc(m, &p, (size_t)c->cap * c->value_bytes, (size_t)rows * c->value_bytes, "table rows", err));
+    SM_TRY(sm_realloc(m, &p, (size_t)c->cap * c->value_bytes, (size_t)rows * c->value_bytes,
+                      "table rows", err));
     c->data = p;
     if (c->valid) {
         size_t old = sm_bit_words(c->cap), now = sm_bit_words(rows);
         p = c->valid;
         if (sm_realloc(m, &p, old * 8, now * 8, "table rows", err) != SM_OK) {
-            /* the data grew; tell the truth about its size by shrinking it again, which cannot fail to count */
+            /* the data grew; tell the truth about its size by shrinking it again, which cannot fail
+             * to count */
             p = c->data;
-            if (sm_realloc(m, &p, (size_t)rows * c->value_bytes, (size_t)c->cap * c->value_bytes, "table rows",
-                           NULL) == SM_OK)
+            if (sm_realloc(m, &p, (size_t)rows * c->value_bytes, (size_t)c->cap * c->value_bytes,
+                           "table rows", NULL) == SM_OK)
                 c->data = p;
             return SM_ERR_OUT_OF_MEMORY;
         }
@@ -71,7 +73,9 @@ sm_status sm_build_col_to_plain(sm_build_col *c, sm_mem *m, uint32_t rows, sm_er
 {
     const sm_text *entries = sm_dict_build_entries(&c->words);
     const uint16_t *codes = c->data;
-    sm_text_heap *parent = c->words.heap ? c->words.heap : c->words.base ? c->words.base->heap : NULL;
+    sm_text_heap *parent = c->words.heap   ? c->words.heap
+                           : c->words.base ? c->words.base->heap
+                                           : NULL;
     sm_text *views;
     void *p = NULL;
     if (!c->heap) SM_TRY(sm_text_heap_new(m, parent, NULL, &c->heap, err));

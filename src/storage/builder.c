@@ -1,6 +1,7 @@
-/* Rows in, chunks out. A builder fills one chunk's worth of growable column buffers, seals them when 65,536 rows are
- * there, and at the end makes a version of base's chunks and its own. If base ends in a partial chunk, that chunk
- * alone is loaded and sealed again; nothing is loaded before the first row comes. Columns: build_col.h. */
+/* Rows in, chunks out. A builder fills one chunk's worth of growable column buffers, seals them
+ * when 65,536 rows are there, and at the end makes a version of base's chunks and its own. If base
+ * ends in a partial chunk, that chunk alone is loaded and sealed again; nothing is loaded before
+ * the first row comes. Columns: build_col.h. */
 #include "storage/build_col.h"
 #include "storage/kernels.h"
 
@@ -17,7 +18,9 @@ static sm_status copy_defs(sm_builder *b, const sm_table_col *cols, sm_error *er
         void *p = NULL;
         SM_TRY(sm_alloc(b->mem, len, "table columns", &p, err));
         memcpy(p, cols[i].name, len);
-        b->defs[i] = (sm_table_col){.name = p, .type = cols[i].type, .not_null = cols[i].not_null,
+        b->defs[i] = (sm_table_col){.name = p,
+                                    .type = cols[i].type,
+                                    .not_null = cols[i].not_null,
                                     .max_chars = cols[i].max_chars};
     }
     return SM_OK;
@@ -50,8 +53,8 @@ static void open_col(sm_builder *b, uint32_t i)
     c->value_bytes = builder_value_bytes(c);
 }
 
-sm_status sm_builder_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, const sm_version *base,
-                         sm_builder **out, sm_error *err)
+sm_status sm_builder_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols,
+                         const sm_version *base, sm_builder **out, sm_error *err)
 {
     void *p = NULL;
     sm_builder *b;
@@ -63,12 +66,14 @@ sm_status sm_builder_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, c
     b->n_cols = n_cols;
     b->relation = "";
     b->base = base ? sm_version_ref((sm_version *)(uintptr_t)base) : NULL;
-    b->tail_pending = base && base->n_chunks && base->chunks[base->n_chunks - 1]->n_rows < SM_CHUNK_ROWS;
+    b->tail_pending =
+        base && base->n_chunks && base->chunks[base->n_chunks - 1]->n_rows < SM_CHUNK_ROWS;
     p = NULL;
     status = sm_alloc_zero(m, n_cols * sizeof *b->cols, "table builder", &p, err);
     b->cols = p;
     p = NULL;
-    if (status == SM_OK) status = sm_alloc_zero(m, n_cols * sizeof *b->defs, "table builder", &p, err);
+    if (status == SM_OK)
+        status = sm_alloc_zero(m, n_cols * sizeof *b->defs, "table builder", &p, err);
     b->defs = p;
     if (status == SM_OK) status = copy_defs(b, cols, err);
     if (status != SM_OK) {
@@ -80,14 +85,18 @@ sm_status sm_builder_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, c
     return SM_OK;
 }
 
-void sm_builder_set_relation(sm_builder *b, const char *name) { b->relation = name; }
+void sm_builder_set_relation(sm_builder *b, const char *name)
+{
+    b->relation = name;
+}
 
 void sm_builder_free(sm_builder *b)
 {
     if (!b) return;
     for (uint32_t i = 0; i < b->n_cols; i++) {
         if (b->cols) sm_build_col_reset(&b->cols[i], b->mem);
-        if (b->defs && b->defs[i].name) sm_free(b->mem, b->defs[i].name, strlen(b->defs[i].name) + 1);
+        if (b->defs && b->defs[i].name)
+            sm_free(b->mem, b->defs[i].name, strlen(b->defs[i].name) + 1);
     }
     for (uint64_t i = 0; i < b->n_chunks; i++) sm_chunk_unref(b->chunks[i]);
     sm_free(b->mem, b->chunks, b->cap_chunks * sizeof *b->chunks);
@@ -97,7 +106,10 @@ void sm_builder_free(sm_builder *b)
     sm_free(b->mem, b, sizeof *b);
 }
 
-uint64_t sm_builder_rows(const sm_builder *b) { return b->added_rows; }
+uint64_t sm_builder_rows(const sm_builder *b)
+{
+    return b->added_rows;
+}
 
 sm_status sm_builder_raise_null(const sm_builder *b, uint32_t col, sm_error *err)
 {
@@ -118,9 +130,10 @@ static sm_status reserve_all(sm_builder *b, uint32_t rows, sm_error *err)
     return SM_OK;
 }
 
-/* Text of a partial chunk: codes stay codes; views stay views of the old heap, unless that chain is long or the
- * bytes are foreign. */
-static sm_status load_text(sm_builder *b, sm_build_col *c, const sm_chunk_col *from, uint32_t n, sm_error *err)
+/* Text of a partial chunk: codes stay codes; views stay views of the old heap, unless that chain is
+ * long or the bytes are foreign. */
+static sm_status load_text(sm_builder *b, sm_build_col *c, const sm_chunk_col *from, uint32_t n,
+                           sm_error *err)
 {
     sm_text *views;
     if (c->dict) {
@@ -149,7 +162,8 @@ static void load_ints(sm_build_col *c, const sm_chunk_col *from, uint32_t n)
 {
     int64_t *to = c->data;
     if (from->enc == SM_ENC_NARROW) {
-        sm_column_kernels_get()->widen[__builtin_ctz(from->width)][2](from->data, from->base, n, to);
+        sm_column_kernels_get()->widen[__builtin_ctz(from->width)][2](from->data, from->base, n,
+                                                                      to);
         return;
     }
     switch (c->phys) {
@@ -176,7 +190,8 @@ static sm_status load_col(sm_builder *b, uint32_t i, const sm_chunk *chunk, sm_e
     case SM_PHYS_I64: load_ints(c, from, n); break;
     default:
         if (from->enc == SM_ENC_NARROW)
-            sm_column_kernels_get()->widen[__builtin_ctz(from->width)][3](from->data, from->base, n, c->data);
+            sm_column_kernels_get()->widen[__builtin_ctz(from->width)][3](from->data, from->base, n,
+                                                                          c->data);
         else
             memcpy(c->data, from->data, (size_t)n * c->value_bytes);
     }
@@ -210,8 +225,8 @@ static sm_status push_chunk(sm_builder *b, sm_chunk *chunk, sm_error *err)
     if (b->n_chunks == b->cap_chunks) {
         uint64_t cap = b->cap_chunks ? b->cap_chunks * 2 : 4;
         void *p = b->chunks;
-        sm_status status = sm_realloc(b->mem, &p, b->cap_chunks * sizeof *b->chunks, cap * sizeof *b->chunks,
-                                      "table builder", err);
+        sm_status status = sm_realloc(b->mem, &p, b->cap_chunks * sizeof *b->chunks,
+                                      cap * sizeof *b->chunks, "table builder", err);
         if (status != SM_OK) {
             sm_chunk_unref(chunk);
             return status;
@@ -245,7 +260,8 @@ static sm_status leave_dictionaries(sm_builder *b, sm_error *err)
     if (before || b->n_chunks) return SM_OK;
     for (uint32_t i = 0; i < b->n_cols; i++) {
         sm_build_col *c = &b->cols[i];
-        if (c->dict && c->words.n > b->n_rows / 2) SM_TRY(sm_build_col_to_plain(c, b->mem, b->n_rows, err));
+        if (c->dict && c->words.n > b->n_rows / 2)
+            SM_TRY(sm_build_col_to_plain(c, b->mem, b->n_rows, err));
     }
     return SM_OK;
 }
@@ -297,18 +313,18 @@ sm_status sm_builder_row(sm_builder *b, const sm_value *row, sm_error *err)
 
 /* ---- batches: n live rows from the batch's at'th on, to rows [b->n_rows, + n) ---- */
 
-#define GATHER(to_type, from_type)                                                             \
-    do {                                                                                       \
-        const from_type *from_ = v->data;                                                      \
-        to_type *to_ = (to_type *)c->data + b->n_rows;                                         \
-        if (sel)                                                                               \
-            for (uint32_t i_ = 0; i_ < n; i_++) to_[i_] = from_[sel[at + i_]];                 \
-        else                                                                                   \
-            for (uint32_t i_ = 0; i_ < n; i_++) to_[i_] = from_[at + i_];                      \
+#define GATHER(to_type, from_type)                                                                 \
+    do {                                                                                           \
+        const from_type *from_ = v->data;                                                          \
+        to_type *to_ = (to_type *)c->data + b->n_rows;                                             \
+        if (sel)                                                                                   \
+            for (uint32_t i_ = 0; i_ < n; i_++) to_[i_] = from_[sel[at + i_]];                     \
+        else                                                                                       \
+            for (uint32_t i_ = 0; i_ < n; i_++) to_[i_] = from_[at + i_];                          \
     } while (0)
 
-static sm_status gather_text(sm_builder *b, sm_build_col *c, const sm_vec *v, const uint16_t *sel, uint32_t at,
-                             uint32_t n, sm_error *err)
+static sm_status gather_text(sm_builder *b, sm_build_col *c, const sm_vec *v, const uint16_t *sel,
+                             uint32_t at, uint32_t n, sm_error *err)
 {
     const sm_text *from = v->data;
     for (uint32_t i = 0; i < n; i++) {
@@ -319,8 +335,8 @@ static sm_status gather_text(sm_builder *b, sm_build_col *c, const sm_vec *v, co
     return SM_OK;
 }
 
-static sm_status gather_nulls(sm_builder *b, uint32_t col, const sm_vec *v, const uint16_t *sel, uint32_t at,
-                              uint32_t n, sm_error *err)
+static sm_status gather_nulls(sm_builder *b, uint32_t col, const sm_vec *v, const uint16_t *sel,
+                              uint32_t at, uint32_t n, sm_error *err)
 {
     sm_build_col *c = &b->cols[col];
     for (uint32_t i = 0; i < n; i++) {
@@ -332,8 +348,8 @@ static sm_status gather_nulls(sm_builder *b, uint32_t col, const sm_vec *v, cons
     return SM_OK;
 }
 
-static sm_status gather_col(sm_builder *b, uint32_t col, const sm_vec *v, const uint16_t *sel, uint32_t at,
-                            uint32_t n, sm_error *err)
+static sm_status gather_col(sm_builder *b, uint32_t col, const sm_vec *v, const uint16_t *sel,
+                            uint32_t at, uint32_t n, sm_error *err)
 {
     sm_build_col *c = &b->cols[col];
     switch (c->phys) {
@@ -400,15 +416,16 @@ static sm_status share_chunk(sm_builder *b, const sm_chunk *chunk, sm_error *err
 }
 
 /* One batch of chunk rows, decoded into an arena that is rewound. */
-static sm_status copy_rows(sm_builder *b, const sm_chunk *chunk, uint32_t from, uint32_t n, sm_arena *a,
-                           sm_error *err)
+static sm_status copy_rows(sm_builder *b, const sm_chunk *chunk, uint32_t from, uint32_t n,
+                           sm_arena *a, sm_error *err)
 {
     sm_batch batch = {.n_cols = b->n_cols, .n_rows = n, .n_sel = n};
     sm_arena_rewind(a);
     batch.cols = SM_NEW_N(a, sm_vec, b->n_cols);
     if (!batch.cols) return sm_arena_failed(a, err);
     for (uint32_t i = 0; i < b->n_cols; i++) {
-        sm_decode_room room = {.data = sm_arena_vector(a, (size_t)n * sm_phys_bytes(b->cols[i].phys)),
+        sm_decode_room room = {.data =
+                                   sm_arena_vector(a, (size_t)n * sm_phys_bytes(b->cols[i].phys)),
                                .valid = sm_arena_vector(a, (sm_bit_words(n) + 1) * 8)};
         if (!room.data || !room.valid) return sm_arena_failed(a, err);
         sm_chunk_col_decode(&chunk->cols[i], b->cols[i].phys, from, n, &room, &batch.cols[i]);

@@ -1,5 +1,5 @@
-/* Named tables: a short list behind a lock. A name maps to the current version; whoever took a snapshot keeps
- * reading his version whatever is published or dropped meanwhile. */
+/* Named tables: a short list behind a lock. A name maps to the current version; whoever took a
+ * snapshot keeps reading his version whatever is published or dropped meanwhile. */
 #include "storage/table.h"
 
 sm_status sm_catalog_init(sm_catalog *c, sm_mem *m, sm_error *err)

@@ -1,9 +1,10 @@
-/* From a chunk's column to vectors and values: views where the chunk already holds the physical form, else one
- * widening loop of the host's instruction-set level. */
+/* From a chunk's column to vectors and values: views where the chunk already holds the physical
+ * form, else one widening loop of the host's instruction-set level. */
 #include "storage/kernels.h"
 #include "storage/table.h"
 
-static const uint64_t *decode_valid(const sm_chunk_col *c, uint32_t from, uint32_t n, uint64_t *room)
+static const uint64_t *decode_valid(const sm_chunk_col *c, uint32_t from, uint32_t n,
+                                    uint64_t *room)
 {
     const uint64_t *words;
     unsigned shift = from & 63;
@@ -11,7 +12,8 @@ static const uint64_t *decode_valid(const sm_chunk_col *c, uint32_t from, uint32
     words = c->valid + (from >> 6);
     if (!shift) return words;
     /* own bitmaps are padded, so the word after the last may be read */
-    for (size_t w = 0; w < sm_bit_words(n); w++) room[w] = words[w] >> shift | words[w + 1] << (64 - shift);
+    for (size_t w = 0; w < sm_bit_words(n); w++)
+        room[w] = words[w] >> shift | words[w + 1] << (64 - shift);
     return room;
 }
 
@@ -27,7 +29,8 @@ static void gather_bytes(const sm_dict *d, const uint8_t *codes, uint32_t n, sm_
     for (uint32_t i = 0; i < n; i++) out[i] = entries[codes[i]];
 }
 
-static void decode_dict(const sm_chunk_col *c, uint32_t from, uint32_t n, const sm_decode_room *room, sm_vec *vec)
+static void decode_dict(const sm_chunk_col *c, uint32_t from, uint32_t n,
+                        const sm_decode_room *room, sm_vec *vec)
 {
     const uint8_t *stored = (const uint8_t *)c->data + (size_t)from * c->width;
     if (room->codes) {
@@ -42,8 +45,8 @@ static void decode_dict(const sm_chunk_col *c, uint32_t from, uint32_t n, const 
         sm_dict_gather(c->dict, (const uint16_t *)(const void *)stored, n, room->data);
 }
 
-void sm_chunk_col_decode(const sm_chunk_col *c, sm_phys phys, uint32_t from, uint32_t n, const sm_decode_room *room,
-                         sm_vec *vec)
+void sm_chunk_col_decode(const sm_chunk_col *c, sm_phys phys, uint32_t from, uint32_t n,
+                         const sm_decode_room *room, sm_vec *vec)
 {
     const char *stored = (const char *)c->data + (size_t)from * c->width;
     *vec = (sm_vec){.phys = phys, .valid = decode_valid(c, from, n, room->valid)};
@@ -51,7 +54,8 @@ void sm_chunk_col_decode(const sm_chunk_col *c, sm_phys phys, uint32_t from, uin
         decode_dict(c, from, n, room, vec);
     } else if (c->enc == SM_ENC_NARROW) {
         vec->data = room->data;
-        sm_column_kernels_get()->widen[__builtin_ctz(c->width)][phys - SM_PHYS_I16](stored, c->base, n, room->data);
+        sm_column_kernels_get()->widen[__builtin_ctz(c->width)][phys - SM_PHYS_I16](stored, c->base,
+                                                                                    n, room->data);
     } else if (phys == SM_PHYS_BOOL) {
         vec->data = room->data;
         sm_column_kernels_get()->unpack_bits(c->data, from, n, room->data);

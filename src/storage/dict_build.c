@@ -1,5 +1,6 @@
-/* Growing a dictionary: linear probing over codes, at most half full; the entries themselves are the keys.
- * Entries of a base dictionary are copied as views only when the first text is looked up. */
+/* Growing a dictionary: linear probing over codes, at most half full; the entries themselves are
+ * the keys. Entries of a base dictionary are copied as views only when the first text is looked up.
+ */
 #include "storage/build_col.h"
 
 #define XXH_INLINE_ALL
@@ -43,8 +44,8 @@ static sm_status grow_entries(sm_dict_build *d, sm_mem *m, uint32_t cap, sm_erro
     return SM_OK;
 }
 
-/* Every INSERT that brings a new word makes a heap that hangs on the one before; a long chain is copied flat,
- * here, where nothing has taken a view of the new entries yet. */
+/* Every INSERT that brings a new word makes a heap that hangs on the one before; a long chain is
+ * copied flat, here, where nothing has taken a view of the new entries yet. */
 static sm_status flatten(sm_dict_build *d, sm_mem *m, sm_error *err)
 {
     if (!d->base || !d->base->heap || d->base->heap->depth < SM_TEXT_HEAP_MAX_DEPTH) return SM_OK;
@@ -66,7 +67,8 @@ static sm_status open_for_lookup(sm_dict_build *d, sm_mem *m, sm_error *err)
     return rehash(d, m, n_slots, err);
 }
 
-static sm_status add(sm_dict_build *d, sm_mem *m, sm_text t, uint32_t slot, uint32_t *code, sm_error *err)
+static sm_status add(sm_dict_build *d, sm_mem *m, sm_text t, uint32_t slot, uint32_t *code,
+                     sm_error *err)
 {
     if (d->n == SM_DICT_MAX_ENTRIES) {
         *code = SM_DICT_FULL;

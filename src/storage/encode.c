@@ -1,6 +1,6 @@
-/* Sealing a builder's column into a chunk: statistics first, then the smallest encoding that is no narrower than
- * the chunk's before, so that a column keeps one signature where that costs little. What lies under a NULL takes
- * the smallest value, so that the loops need not know about NULLs. */
+/* Sealing a builder's column into a chunk: statistics first, then the smallest encoding that is no
+ * narrower than the chunk's before, so that a column keeps one signature where that costs little.
+ * What lies under a NULL takes the smallest value, so that the loops need not know about NULLs. */
 #include "storage/build_col.h"
 #include "storage/kernels.h"
 
@@ -12,7 +12,8 @@ static uint32_t count_nulls(const uint64_t *valid, uint32_t rows)
     return rows - set;
 }
 
-static sm_status seal_valid(const sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_valid(const sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                            sm_error *err)
 {
     size_t words = sm_bit_words(rows);
     uint64_t *bits;
@@ -26,7 +27,8 @@ static sm_status seal_valid(const sm_build_col *c, sm_mem *m, uint32_t rows, sm_
     return SM_OK;
 }
 
-static sm_status new_data(sm_mem *m, uint32_t rows, unsigned width, sm_enc enc, sm_chunk_col *out, sm_error *err)
+static sm_status new_data(sm_mem *m, uint32_t rows, unsigned width, sm_enc enc, sm_chunk_col *out,
+                          sm_error *err)
 {
     SM_TRY(sm_buffer_new(m, (size_t)rows * width, "table chunk", &out->data_buf, err));
     out->enc = (uint8_t)enc;
@@ -45,14 +47,14 @@ static uint32_t first_present(const sm_chunk_col *out)
 }
 
 /* Runs body with i at every NULL of the chunk. */
-#define FOR_NULLS(out, rows, body)                                                   \
-    for (uint32_t w_ = 0; (out)->valid && w_ < sm_bit_words(rows); w_++) {           \
-        uint64_t gone_ = ~(out)->valid[w_];                                          \
-        if (w_ == (rows) / 64) gone_ &= ((uint64_t)1 << ((rows) & 63)) - 1;          \
-        for (; gone_; gone_ &= gone_ - 1) {                                          \
-            uint32_t i = w_ * 64 + (uint32_t)__builtin_ctzll(gone_);                 \
-            body;                                                                    \
-        }                                                                            \
+#define FOR_NULLS(out, rows, body)                                                                 \
+    for (uint32_t w_ = 0; (out)->valid && w_ < sm_bit_words(rows); w_++) {                         \
+        uint64_t gone_ = ~(out)->valid[w_];                                                        \
+        if (w_ == (rows) / 64) gone_ &= ((uint64_t)1 << ((rows)&63)) - 1;                          \
+        for (; gone_; gone_ &= gone_ - 1) {                                                        \
+            uint32_t i = w_ * 64 + (uint32_t)__builtin_ctzll(gone_);                               \
+            body;                                                                                  \
+        }                                                                                          \
     }
 
 static unsigned log2_width(uint64_t span)
@@ -72,8 +74,8 @@ static void set_int(sm_value *v, sm_phys p, sm_i128 x)
 }
 
 /* v is int64 whatever the column's form is; plain columns are cut to it. */
-static sm_status encode_ints(const sm_build_col *c, sm_mem *m, const int64_t *v, uint32_t rows, int64_t lo,
-                             int64_t hi, sm_chunk_col *out, sm_error *err)
+static sm_status encode_ints(const sm_build_col *c, sm_mem *m, const int64_t *v, uint32_t rows,
+                             int64_t lo, int64_t hi, sm_chunk_col *out, sm_error *err)
 {
     const sm_column_kernels *k = sm_column_kernels_get();
     unsigned full = (unsigned)__builtin_ctz((unsigned)sm_phys_bytes(c->phys));
@@ -94,7 +96,8 @@ static sm_status encode_ints(const sm_build_col *c, sm_mem *m, const int64_t *v,
     return SM_OK;
 }
 
-static sm_status seal_ints(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_ints(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                           sm_error *err)
 {
     int64_t *v = c->data, lo = 0, hi = 0;
     if (out->null_count < rows) {
@@ -109,7 +112,8 @@ static sm_status seal_ints(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_c
     return encode_ints(c, m, v, rows, lo, hi, out, err);
 }
 
-static sm_status seal_i128(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_i128(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                           sm_error *err)
 {
     sm_i128 *v = c->data, lo = 0, hi = 0;
     if (out->null_count < rows) {
@@ -138,7 +142,8 @@ static sm_status seal_i128(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_c
     return SM_OK;
 }
 
-static sm_status seal_floats(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_floats(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                             sm_error *err)
 {
     const sm_column_kernels *k = sm_column_kernels_get();
     SM_TRY(new_data(m, rows, c->value_bytes, SM_ENC_PLAIN, out, err));
@@ -160,7 +165,8 @@ static sm_status seal_floats(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk
     return SM_OK;
 }
 
-static sm_status seal_bools(const sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_bools(const sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                            sm_error *err)
 {
     const uint8_t *v = c->data;
     uint32_t set = 0, present = rows - out->null_count;
@@ -185,12 +191,14 @@ static void take_minmax(sm_chunk_col *out, sm_text t)
     out->has_minmax = true;
 }
 
-static sm_status seal_codes(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_codes(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                            sm_error *err)
 {
     const uint16_t *codes = c->data;
     const sm_text *entries = sm_dict_build_entries(&c->words);
     uint32_t n = c->words.entries ? c->words.n : c->words.base->n;
-    unsigned width = n > 256 || (c->has_hint && c->hint_enc == SM_ENC_DICT && c->hint_width == 2) ? 2 : 1;
+    unsigned width =
+        n > 256 || (c->has_hint && c->hint_enc == SM_ENC_DICT && c->hint_width == 2) ? 2 : 1;
     uint64_t seen[SM_DICT_MAX_ENTRIES / 64];
     memset(seen, 0, sm_bit_words(n) * 8);
     SM_TRY(new_data(m, rows, width, SM_ENC_DICT, out, err));
@@ -208,7 +216,8 @@ static sm_status seal_codes(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_
     return SM_OK;
 }
 
-static sm_status seal_views(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_views(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                            sm_error *err)
 {
     const sm_text *v = c->data;
     SM_TRY(new_data(m, rows, sizeof *v, SM_ENC_PLAIN, out, err));
@@ -220,14 +229,16 @@ static sm_status seal_views(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_
     return SM_OK;
 }
 
-static sm_status seal_plain(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+static sm_status seal_plain(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                            sm_error *err)
 {
     SM_TRY(new_data(m, rows, c->value_bytes, SM_ENC_PLAIN, out, err));
     memcpy(out->data_buf->data, c->data, (size_t)rows * c->value_bytes);
     return SM_OK;
 }
 
-sm_status sm_build_col_seal(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out, sm_error *err)
+sm_status sm_build_col_seal(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_col *out,
+                            sm_error *err)
 {
     SM_TRY(seal_valid(c, m, rows, out, err));
     switch (c->phys) {

@@ -1,6 +1,7 @@
-/* Columns of caller memory as chunks: values stay where they are and are cut every 65,536 rows, so that each
- * chunk's pointer stays aligned for its element. Bitmaps are copied (to begin at bit 0, padded), bools packed.
- * What must be checked or joined to a partial chunk goes through a builder instead. */
+/* Columns of caller memory as chunks: values stay where they are and are cut every 65,536 rows, so
+ * that each chunk's pointer stays aligned for its element. Bitmaps are copied (to begin at bit 0,
+ * padded), bools packed. What must be checked or joined to a partial chunk goes through a builder
+ * instead. */
 #include "storage/build_col.h"
 #include "storage/kernels.h"
 
@@ -28,8 +29,8 @@ static void copy_bits(const uint8_t *bits, uint64_t from, uint32_t n, uint64_t *
     if (n % 64) words[n / 64] &= ~(uint64_t)0 >> (64 - n % 64);
 }
 
-static sm_status import_valid(const import *im, uint32_t i, uint64_t from, uint32_t n, sm_chunk_col *out,
-                              sm_error *err)
+static sm_status import_valid(const import *im, uint32_t i, uint64_t from, uint32_t n,
+                              sm_chunk_col *out, sm_error *err)
 {
     const sm_foreign_col *f = &im->data[i];
     uint64_t *words;
@@ -101,8 +102,8 @@ static void minmax_slow(sm_chunk_col *c, sm_type type, uint32_t n)
     }
 }
 
-static sm_status import_bools(const import *im, uint32_t i, uint64_t from, uint32_t n, sm_chunk_col *c,
-                              sm_error *err)
+static sm_status import_bools(const import *im, uint32_t i, uint64_t from, uint32_t n,
+                              sm_chunk_col *c, sm_error *err)
 {
     uint64_t *bits;
     SM_TRY(sm_buffer_new(im->mem, sm_bit_words(n) * 8, "imported column", &c->data_buf, err));
@@ -113,8 +114,10 @@ static sm_status import_bools(const import *im, uint32_t i, uint64_t from, uint3
     return SM_OK;
 }
 
-/* A view under a NULL may point anywhere; so views of a column with NULLs are copied, without those. */
-static sm_status import_views(const import *im, uint32_t i, uint32_t n, sm_chunk_col *c, sm_error *err)
+/* A view under a NULL may point anywhere; so views of a column with NULLs are copied, without
+ * those. */
+static sm_status import_views(const import *im, uint32_t i, uint32_t n, sm_chunk_col *c,
+                              sm_error *err)
 {
     const sm_text *from = c->data;
     sm_text *to;
@@ -132,8 +135,8 @@ static sm_status import_views(const import *im, uint32_t i, uint32_t n, sm_chunk
     return SM_OK;
 }
 
-static sm_status import_col(const import *im, uint32_t i, uint64_t from, uint32_t n, sm_chunk_col *c,
-                            sm_error *err)
+static sm_status import_col(const import *im, uint32_t i, uint64_t from, uint32_t n,
+                            sm_chunk_col *c, sm_error *err)
 {
     sm_type type = im->cols[i].type;
     sm_phys p = sm_type_phys(type);
@@ -177,14 +180,16 @@ static bool violates(const import *im, uint32_t i)
         uint64_t bit = f->valid_offset + r;
         bool present = !f->valid || f->valid[bit / 8] >> (bit % 8) & 1;
         if (!present && im->cols[i].not_null) return true;
-        if (present && text && max_chars && ((const sm_text *)f->data)[r].len > max_chars) return true;
+        if (present && text && max_chars && ((const sm_text *)f->data)[r].len > max_chars)
+            return true;
     }
     return false;
 }
 
 static bool must_copy(const import *im, const sm_version *base)
 {
-    if (base && base->n_chunks && base->chunks[base->n_chunks - 1]->n_rows < SM_CHUNK_ROWS) return true;
+    if (base && base->n_chunks && base->chunks[base->n_chunks - 1]->n_rows < SM_CHUNK_ROWS)
+        return true;
     for (uint32_t i = 0; i < im->n_cols; i++) {
         bool checked = im->cols[i].not_null || im->cols[i].max_chars;
         if (checked && violates(im, i)) return true;
@@ -192,8 +197,8 @@ static bool must_copy(const import *im, const sm_version *base)
     return false;
 }
 
-static sm_status copy_batch(const import *im, sm_builder *b, uint64_t from, uint32_t n, sm_vec *vecs,
-                            uint64_t *words, sm_error *err)
+static sm_status copy_batch(const import *im, sm_builder *b, uint64_t from, uint32_t n,
+                            sm_vec *vecs, uint64_t *words, sm_error *err)
 {
     sm_batch batch = {.cols = vecs, .n_cols = im->n_cols, .n_rows = n, .n_sel = n};
     for (uint32_t i = 0; i < im->n_cols; i++) {
@@ -247,7 +252,8 @@ static sm_status wrap_all(const import *im, sm_error *err)
     return SM_OK;
 }
 
-static sm_status share_all(import *im, const sm_version *base, sm_arena *a, sm_version **out, sm_error *err)
+static sm_status share_all(import *im, const sm_version *base, sm_arena *a, sm_version **out,
+                           sm_error *err)
 {
     uint64_t n = (im->n_rows + SM_CHUNK_ROWS - 1) / SM_CHUNK_ROWS;
     sm_chunk **chunks = SM_NEW_N(a, sm_chunk *, n + 1);
@@ -257,8 +263,8 @@ static sm_status share_all(import *im, const sm_version *base, sm_arena *a, sm_v
     status = wrap_all(im, err);
     if (status == SM_OK) status = import_chunks(im, chunks, err);
     if (status == SM_OK) {
-        status = sm_version_assemble(im->mem, im->cols, im->n_cols, base, base ? base->n_chunks : 0, chunks, n,
-                                     out, err);
+        status = sm_version_assemble(im->mem, im->cols, im->n_cols, base, base ? base->n_chunks : 0,
+                                     chunks, n, out, err);
     } else {
         for (uint64_t k = 0; k < n; k++) sm_chunk_unref(chunks[k]);
     }
@@ -272,10 +278,11 @@ static sm_status share_all(import *im, const sm_version *base, sm_arena *a, sm_v
     return status;
 }
 
-sm_status sm_version_from_foreign(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, const sm_foreign_col *data,
-                                  uint64_t n_rows, const sm_version *base, sm_version **out, sm_error *err)
+sm_status sm_version_from_foreign(sm_mem *m, const sm_table_col *cols, uint32_t n_cols,
+                                  const sm_foreign_col *data, uint64_t n_rows,
+                                  const sm_version *base, sm_version **out, sm_error *err)
 {
-    import im = {m, cols, data, n_cols, n_rows, NULL};
+import im = {m, cols, data, n_cols, n_rows, NULL };
     sm_arena a;
     sm_status status;
     *out = NULL;

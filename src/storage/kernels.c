@@ -17,5 +17,8 @@ const sm_column_kernels *sm_column_kernels_get(void)
 #else
 extern const sm_column_kernels sm_column_kernels_base;
 
-const sm_column_kernels *sm_column_kernels_get(void) { return &sm_column_kernels_base; }
+const sm_column_kernels *sm_column_kernels_get(void)
+{
+    return &sm_column_kernels_base;
+}
 #endif

@@ -17,7 +17,8 @@ typedef struct sm_column_kernels {
     /* false if there is a NaN */
     bool (*minmax_f32)(const float *v, uint32_t n, float *min, float *max);
     bool (*minmax_f64)(const double *v, uint32_t n, double *min, double *max);
-    /* bytes of 0 or not 0 to bits and back; from is any bit number, unset bits of the last word become 0 */
+    /* bytes of 0 or not 0 to bits and back; from is any bit number, unset bits of the last word
+     * become 0 */
     void (*pack_bits)(const uint8_t *bytes, uint32_t n, uint64_t *bits);
     void (*unpack_bits)(const uint64_t *bits, uint32_t from, uint32_t n, uint8_t *bytes);
     /* positions of any of 5 bytes among n (n a multiple of 64, all readable); returns how many */

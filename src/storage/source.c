@@ -1,6 +1,7 @@
-/* Sources: a table version hands out its chunks, a series makes them. All full morsels of an evenly spaced series
- * look alike but for their base, so a pin fills its narrow offsets once and then only moves the base; a step with
- * months is uneven, and its morsels are reached from their remembered first values. */
+/* Sources: a table version hands out its chunks, a series makes them. All full morsels of an evenly
+ * spaced series look alike but for their base, so a pin fills its narrow offsets once and then only
+ * moves the base; a step with months is uneven, and its morsels are reached from their remembered
+ * first values. */
 #include "storage/build_col.h"
 #include "storage/source.h"
 
@@ -10,21 +11,37 @@ static const int64_t DAY_MICROS = INT64_C(86400000000);
 
 /* ---- series arithmetic: all in int128, where nothing overflows ---- */
 
-static bool is_uneven(const sm_source *s) { return s->series.month_steps != NULL; }
+static bool is_uneven(const sm_source *s)
+{
+    return s->series.month_steps != NULL;
+}
 
-static sm_phys phys_of(const sm_source *s) { return sm_type_phys(s->series.col.type); }
+static sm_phys phys_of(const sm_source *s)
+{
+    return sm_type_phys(s->series.col.type);
+}
 
-static sm_i128 first_of(const sm_source *s) { return sm_value_int(&s->series.start, phys_of(s)); }
+static sm_i128 first_of(const sm_source *s)
+{
+    return sm_value_int(&s->series.start, phys_of(s));
+}
 
-static sm_i128 step_of(const sm_source *s) { return sm_value_int(&s->series.step, phys_of(s)); }
+static sm_i128 step_of(const sm_source *s)
+{
+    return sm_value_int(&s->series.step, phys_of(s));
+}
 
-/* Modulo 2^128: the distance may exceed int128, the value does not, for no series reaches beyond its stop. */
+/* Modulo 2^128: the distance may exceed int128, the value does not, for no series reaches beyond
+ * its stop. */
 static sm_i128 step_on(sm_i128 first, sm_i128 step, uint64_t times)
 {
     return (sm_i128)((sm_u128)first + (sm_u128)step * times);
 }
 
-static sm_i128 value_at(const sm_source *s, uint64_t row) { return step_on(first_of(s), step_of(s), row); }
+static sm_i128 value_at(const sm_source *s, uint64_t row)
+{
+    return step_on(first_of(s), step_of(s), row);
+}
 
 static uint64_t count_even(sm_i128 start, sm_i128 stop, sm_i128 step)
 {
@@ -36,7 +53,8 @@ static uint64_t count_even(sm_i128 start, sm_i128 stop, sm_i128 step)
     return n >= UINT64_MAX ? UINT64_MAX : (uint64_t)n + 1;
 }
 
-/* Adds months (the day of the month is cut to the month's last), then days and microseconds. False out of range. */
+/* Adds months (the day of the month is cut to the month's last), then days and microseconds. False
+ * out of range. */
 static bool add_interval(int64_t at, sm_interval step, int64_t *out)
 {
     static const uint8_t month_days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -51,7 +69,8 @@ static bool add_interval(int64_t at, sm_interval step, int64_t *out)
     last = month_days[month - 1];
     if (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)) last = 29;
     if (day > last) day = last;
-    sum = (sm_i128)(sm_days_from_civil(year, month, day) + step.days) * DAY_MICROS + in_day + step.micros;
+    sum = (sm_i128)(sm_days_from_civil(year, month, day) + step.days) * DAY_MICROS + in_day +
+          step.micros;
     if (sum < INT64_MIN || sum > INT64_MAX) return false;
     *out = (int64_t)sum;
     return true;
@@ -65,7 +84,8 @@ static sm_status remember(sm_source *s, int64_t first, sm_error *err)
     if (s->n_morsels == cap) {
         uint64_t more = cap ? cap * 2 : 4;
         void *p = s->series.month_steps;
-        SM_TRY(sm_realloc(s->mem, &p, cap * sizeof(int64_t), more * sizeof(int64_t), "generate_series", err));
+        SM_TRY(sm_realloc(s->mem, &p, cap * sizeof(int64_t), more * sizeof(int64_t),
+                          "generate_series", err));
         s->series.month_steps = p;
         s->series.cap_month_steps = more;
     }
@@ -73,8 +93,9 @@ static sm_status remember(sm_source *s, int64_t first, sm_error *err)
     return SM_OK;
 }
 
-/* Walks the whole series once: the calendar has no formula for the n-th step that agrees with stepping. Months move
- * it at least a day or so each time; what does not move in its direction at once is refused. */
+/* Walks the whole series once: the calendar has no formula for the n-th step that agrees with
+ * stepping. Months move it at least a day or so each time; what does not move in its direction at
+ * once is refused. */
 static sm_status count_uneven(sm_source *s, int64_t stop, sm_error *err)
 {
     sm_interval step = s->series.step.iv;
@@ -88,7 +109,8 @@ static sm_status count_uneven(sm_source *s, int64_t stop, sm_error *err)
         last = at;
         if (!add_interval(at, step, &next)) break;
         if (up ? next <= at : next >= at)
-            return sm_raise(err, SM_ERR_NOT_SUPPORTED, "a series whose step sometimes does not move");
+            return sm_raise(err, SM_ERR_NOT_SUPPORTED,
+                            "a series whose step sometimes does not move");
         at = next;
     }
     if (!s->n_rows) return SM_OK;
@@ -124,12 +146,13 @@ static sm_status count_evenly(sm_source *s, const sm_value *stop, sm_error *err)
     return SM_OK;
 }
 
-sm_status sm_source_of_series(sm_source *s, sm_mem *m, sm_type type, const sm_value *start, const sm_value *stop,
-                              const sm_value *step, sm_error *err)
+sm_status sm_source_of_series(sm_source *s, sm_mem *m, sm_type type, const sm_value *start,
+                              const sm_value *stop, const sm_value *step, sm_error *err)
 {
     sm_status status;
     *s = (sm_source){.kind = SM_SOURCE_SERIES, .n_cols = 1, .mem = m};
-    s->series.col = (sm_table_col){.name = (char *)(uintptr_t) "generate_series", .type = type, .same_enc = true};
+    s->series.col = (sm_table_col){
+        .name = (char *)(uintptr_t) "generate_series", .type = type, .same_enc = true};
     s->series.start = *start;
     s->series.step = *step;
     s->cols = &s->series.col;
@@ -152,8 +175,13 @@ sm_status sm_source_of_series(sm_source *s, sm_mem *m, sm_type type, const sm_va
 
 void sm_source_of_version(sm_source *s, sm_version *v)
 {
-    *s = (sm_source){.kind = SM_SOURCE_VERSION, .n_morsels = v->n_chunks, .n_rows = v->n_rows, .n_cols = v->n_cols,
-                     .cols = v->cols, .version = sm_version_ref(v), .mem = v->mem};
+    *s = (sm_source){.kind = SM_SOURCE_VERSION,
+                     .n_morsels = v->n_chunks,
+                     .n_rows = v->n_rows,
+                     .n_cols = v->n_cols,
+                     .cols = v->cols,
+                     .version = sm_version_ref(v),
+                     .mem = v->mem};
 }
 
 void sm_source_reset(sm_source *s)
@@ -172,7 +200,8 @@ typedef struct scratch {
     uint32_t filled_rows; /* narrow: offsets are in place for so many rows */
 } scratch;
 
-/* Narrow needs every value in int64 and a chunk's span below the plain width. The same for all morsels. */
+/* Narrow needs every value in int64 and a chunk's span below the plain width. The same for all
+ * morsels. */
 static unsigned series_width(const sm_source *s)
 {
     sm_phys p = phys_of(s);
@@ -180,7 +209,8 @@ static unsigned series_width(const sm_source *s)
     sm_i128 step = step_of(s);
     sm_u128 stride = step > 0 ? (sm_u128)step : -(sm_u128)step, span;
     const sm_table_col *col = &s->series.col;
-    if (sm_value_int(&col->min, p) < INT64_MIN || sm_value_int(&col->max, p) > INT64_MAX) return full;
+    if (sm_value_int(&col->min, p) < INT64_MIN || sm_value_int(&col->max, p) > INT64_MAX)
+        return full;
     span = s->n_rows == 1 ? 0 : stride * (SM_CHUNK_ROWS - 1);
     if (s->n_rows > 1 && stride > UINT64_MAX / SM_CHUNK_ROWS) return full;
     width = span <= UINT8_MAX ? 1 : span <= UINT16_MAX ? 2 : span <= UINT32_MAX ? 4 : 8;
@@ -202,7 +232,8 @@ static sm_status make_scratch(const sm_source *s, sm_pin *pin, sm_error *err)
     sm_status status;
     SM_TRY(sm_alloc_zero(s->mem, sizeof *own, "generate_series", &p, err));
     own = p;
-    status = sm_buffer_new(s->mem, rows * sm_phys_bytes(phys_of(s)), "generate_series", &own->buf, err);
+    status =
+        sm_buffer_new(s->mem, rows * sm_phys_bytes(phys_of(s)), "generate_series", &own->buf, err);
     if (status == SM_OK) status = sm_chunk_new(s->mem, 0, 1, &own->chunk, err);
     if (status != SM_OK)
         free_scratch(s, own);
@@ -253,7 +284,8 @@ static void make_even(const sm_source *s, scratch *own, uint64_t first_row)
     sm_phys p = phys_of(s);
     sm_chunk_col *c = own->chunk->cols;
     uint32_t n = own->chunk->n_rows;
-    sm_i128 step = step_of(s), first = value_at(s, first_row), last = value_at(s, first_row + n - 1);
+    sm_i128 step = step_of(s), first = value_at(s, first_row),
+            last = value_at(s, first_row + n - 1);
     sm_i128 lo = step > 0 ? first : last, hi = step > 0 ? last : first;
     unsigned width = series_width(s);
     set_int(&c->min, p, lo);
@@ -300,7 +332,8 @@ sm_status sm_source_pin(const sm_source *s, uint64_t morsel, sm_pin *pin, sm_err
     pin->first_row = morsel * SM_CHUNK_ROWS;
     left = s->n_rows - pin->first_row;
     own->chunk->n_rows = left < SM_CHUNK_ROWS ? (uint32_t)left : SM_CHUNK_ROWS;
-    own->chunk->cols[0] = (sm_chunk_col){.padded = true, .has_minmax = true, .data = own->buf->data};
+    own->chunk->cols[0] =
+        (sm_chunk_col){.padded = true, .has_minmax = true, .data = own->buf->data};
     if (is_uneven(s))
         make_uneven(s, own, morsel);
     else

@@ -1,5 +1,5 @@
-/* Chunks and versions: reference counts, the statistics of a version, and its invariants. A version never changes
- * after it was made, so readers need no lock. */
+/* Chunks and versions: reference counts, the statistics of a version, and its invariants. A version
+ * never changes after it was made, so readers need no lock. */
 #include "storage/build_col.h"
 
 sm_status sm_chunk_new(sm_mem *m, uint32_t n_rows, uint32_t n_cols, sm_chunk **out, sm_error *err)
@@ -112,15 +112,17 @@ static sm_status copy_cols(sm_version *v, const sm_table_col *cols, sm_error *er
         p = NULL;
         SM_TRY(sm_alloc(v->mem, len, "table columns", &p, err));
         memcpy(p, cols[i].name, len);
-        v->cols[i] = (sm_table_col){.name = p, .type = cols[i].type, .not_null = cols[i].not_null,
+        v->cols[i] = (sm_table_col){.name = p,
+                                    .type = cols[i].type,
+                                    .not_null = cols[i].not_null,
                                     .max_chars = cols[i].max_chars};
     }
     return SM_OK;
 }
 
 /* Takes over no reference; chunks are counted in as they are stored. */
-static sm_status fill(sm_version *v, const sm_version *base, uint64_t keep, sm_chunk **chunks, uint64_t n,
-                      sm_error *err)
+static sm_status fill(sm_version *v, const sm_version *base, uint64_t keep, sm_chunk **chunks,
+                      uint64_t n, sm_error *err)
 {
     void *p = NULL;
     if (keep + n) {
@@ -144,8 +146,9 @@ static sm_status fill(sm_version *v, const sm_version *base, uint64_t keep, sm_c
     return SM_OK;
 }
 
-sm_status sm_version_assemble(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, const sm_version *base,
-                              uint64_t keep, sm_chunk **chunks, uint64_t n, sm_version **out, sm_error *err)
+sm_status sm_version_assemble(sm_mem *m, const sm_table_col *cols, uint32_t n_cols,
+                              const sm_version *base, uint64_t keep, sm_chunk **chunks, uint64_t n,
+                              sm_version **out, sm_error *err)
 {
     void *p = NULL;
     sm_version *v = NULL;
@@ -168,14 +171,17 @@ sm_status sm_version_assemble(sm_mem *m, const sm_table_col *cols, uint32_t n_co
     return status;
 }
 
-sm_status sm_version_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, sm_version **out, sm_error *err)
+sm_status sm_version_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, sm_version **out,
+                         sm_error *err)
 {
     return sm_version_assemble(m, cols, n_cols, NULL, 0, NULL, 0, out, err);
 }
 
-sm_status sm_version_extend(const sm_version *base, sm_chunk **chunks, uint64_t n, sm_version **out, sm_error *err)
+sm_status sm_version_extend(const sm_version *base, sm_chunk **chunks, uint64_t n, sm_version **out,
+                            sm_error *err)
 {
-    return sm_version_assemble(base->mem, base->cols, base->n_cols, base, base->n_chunks, chunks, n, out, err);
+    return sm_version_assemble(base->mem, base->cols, base->n_cols, base, base->n_chunks, chunks, n,
+                               out, err);
 }
 
 sm_status sm_version_repeat(const sm_version *base, uint64_t times, sm_version **out, sm_error *err)

@@ -1,8 +1,9 @@
 /* Tables: immutable lists of chunks of 65,536 rows (the last may be shorter), stored by column.
  *
- * A version is what a statement reads; appending makes a new version that shares the old chunks. A chunk's
- * column is plain, narrow (smallest unsigned width over value minus minimum) or dictionary codes; that choice is
- * the column's encoding, and the encodings of the columns a loop reads are its signature. */
+ * A version is what a statement reads; appending makes a new version that shares the old chunks. A
+ * chunk's column is plain, narrow (smallest unsigned width over value minus minimum) or dictionary
+ * codes; that choice is the column's encoding, and the encodings of the columns a loop reads are
+ * its signature. */
 #ifndef SM_TABLE_H
 #define SM_TABLE_H
 
@@ -14,7 +15,8 @@
 
 typedef enum sm_enc {
     SM_ENC_PLAIN,  /* values of the physical form; bool: a bitmap */
-    SM_ENC_NARROW, /* unsigned offsets of `width` bytes from `base`: integers, dates, timestamps, decimals */
+    SM_ENC_NARROW, /* unsigned offsets of `width` bytes from `base`: integers, dates, timestamps,
+                      decimals */
     SM_ENC_DICT    /* codes of `width` bytes (1 or 2) into dict: text */
 } sm_enc;
 
@@ -30,14 +32,14 @@ typedef struct sm_dict {
 
 enum { SM_DICT_MAX_ENTRIES = 65536 };
 
-/* What lies under a NULL is harmless and inside the column's range (narrow: stored 0; text: empty; code 0), except
- * that numbers of foreign memory are as the caller left them. Bits and bytes behind the last row are 0 in own
- * buffers. */
+/* What lies under a NULL is harmless and inside the column's range (narrow: stored 0; text: empty;
+ * code 0), except that numbers of foreign memory are as the caller left them. Bits and bytes behind
+ * the last row are 0 in own buffers. */
 typedef struct sm_chunk_col {
-    uint8_t enc;      /* sm_enc */
-    uint8_t width;    /* bytes of a stored value; plain: of the physical form, 0 for bool's bitmap */
-    bool padded;      /* SM_PAD_BYTES behind the last row are readable (own buffers) */
-    bool has_minmax;  /* min and max below are set: some value is not NULL, no NaN, no interval */
+    uint8_t enc;     /* sm_enc */
+    uint8_t width;   /* bytes of a stored value; plain: of the physical form, 0 for bool's bitmap */
+    bool padded;     /* SM_PAD_BYTES behind the last row are readable (own buffers) */
+    bool has_minmax; /* min and max below are set: some value is not NULL, no NaN, no interval */
     uint32_t null_count;
     const void *data;      /* 64-byte aligned if own; else aligned for its element */
     const uint64_t *valid; /* 1 = value present; NULL = no nulls; always own: padded, aligned */
@@ -60,7 +62,7 @@ typedef struct sm_table_col {
     char *name;
     sm_type type;
     bool not_null;
-    uint32_t max_chars;  /* varchar(n): checked on assignment; 0 = any */
+    uint32_t max_chars; /* varchar(n): checked on assignment; 0 = any */
     /* over all chunks of the version: */
     bool has_minmax;
     bool same_enc; /* every chunk has the encoding and width of the first */
@@ -95,39 +97,45 @@ void sm_chunk_unref(sm_chunk *c);
 /** Checks every invariant above; for debug builds and tests. */
 bool sm_version_validate(const sm_version *v);
 
-/** New version with columns and no rows; names are copied. Statistics fields of cols are ignored. */
-sm_status sm_version_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, sm_version **out, sm_error *err);
-/** New version: base's chunks, then chunks[0..n) (references are taken over, also on failure). base's partial
- *  last chunk stays as it is; sm_builder is what fills it up. */
-sm_status sm_version_extend(const sm_version *base, sm_chunk **chunks, uint64_t n, sm_version **out, sm_error *err);
+/** New version with columns and no rows; names are copied, statistics fields of cols ignored. */
+sm_status sm_version_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, sm_version **out,
+                         sm_error *err);
+/** New version: base's chunks, then chunks[0..n) (references are taken over, also on failure).
+ * base's partial last chunk stays as it is; sm_builder is what fills it up. */
+sm_status sm_version_extend(const sm_version *base, sm_chunk **chunks, uint64_t n, sm_version **out,
+                            sm_error *err);
 /** A version whose chunk list is base's repeated so many times (benchmarks and tests). */
-sm_status sm_version_repeat(const sm_version *base, uint64_t times, sm_version **out, sm_error *err);
+sm_status sm_version_repeat(const sm_version *base, uint64_t times, sm_version **out,
+                            sm_error *err);
 
 /* Collects rows into chunks, choosing encodings when a chunk is full. One thread. */
 typedef struct sm_builder sm_builder;
-/** Rows will follow base's (NULL: start empty): takes its partial last chunk along and its encodings as a hint. */
-sm_status sm_builder_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, const sm_version *base,
-                         sm_builder **out, sm_error *err);
+/** Rows will follow base's (NULL: start empty): takes its partial last chunk along and its
+ * encodings as a hint. */
+sm_status sm_builder_new(sm_mem *m, const sm_table_col *cols, uint32_t n_cols,
+                         const sm_version *base, sm_builder **out, sm_error *err);
 /** Names the relation in NOT NULL errors; borrowed. */
 void sm_builder_set_relation(sm_builder *b, const char *name);
 /** One row; text is copied. Values have the column's physical form.
  *  errors  SM_ERR_NOT_NULL, SM_ERR_VARCHAR_LENGTH (the row is not added), out of memory */
 sm_status sm_builder_row(sm_builder *b, const sm_value *row, sm_error *err);
-/** Live rows of a batch whose columns have the columns' physical forms, data decoded; text is copied.
- *  After an error the builder can only be freed. */
+/** Live rows of a batch whose columns have the columns' physical forms, data decoded; text is
+ * copied. After an error the builder can only be freed. */
 sm_status sm_builder_batch(sm_builder *b, const sm_batch *batch, sm_error *err);
-/** All rows of another chunk list, e.g. a worker's part, in order. Full chunks are shared when possible. */
+/** All rows of another chunk list, e.g. a worker's part, in order. Full chunks are shared when
+ * possible. */
 sm_status sm_builder_chunk(sm_builder *b, const sm_chunk *chunk, sm_error *err);
 /** Rows added so far, base's not counted. */
 uint64_t sm_builder_rows(const sm_builder *b);
 /** Seals the rest and gives base + all rows as a new version. The builder is freed in any case. */
 sm_status sm_builder_finish(sm_builder *b, sm_version **out, sm_error *err);
 void sm_builder_free(sm_builder *b);
-/** Zero-copy chunk columns from caller memory: data of the physical form, aligned for its element (bool: one byte a
- *  value, is repacked; text: sm_text views, whose bytes are borrowed too), valid = Arrow bitmap with a bit offset or
- *  NULL (it is copied). release(arg) is called when the last chunk goes, or at once if all was copied; never when
- *  the call fails. Narrowing is not done. Min and max are computed. All columns must have n_rows. If base ends in a
- *  partial chunk, or a NOT NULL or varchar(n) is violated, rows go through a builder instead (copied, checked). */
+/** Zero-copy chunk columns from caller memory: data of the physical form, aligned for its element
+ * (bool: one byte a value, is repacked; text: sm_text views, whose bytes are borrowed too), valid =
+ * Arrow bitmap with a bit offset or NULL (it is copied). release(arg) is called when the last chunk
+ * goes, or at once if all was copied; never when the call fails. Narrowing is not done. Min and max
+ * are computed. All columns must have n_rows. If base ends in a partial chunk, or a NOT NULL or
+ * varchar(n) is violated, rows go through a builder instead (copied, checked). */
 typedef struct sm_foreign_col {
     const void *data;
     const uint8_t *valid;
@@ -135,8 +143,9 @@ typedef struct sm_foreign_col {
     void (*release)(void *arg);
     void *release_arg;
 } sm_foreign_col;
-sm_status sm_version_from_foreign(sm_mem *m, const sm_table_col *cols, uint32_t n_cols, const sm_foreign_col *data,
-                                  uint64_t n_rows, const sm_version *base, sm_version **out, sm_error *err);
+sm_status sm_version_from_foreign(sm_mem *m, const sm_table_col *cols, uint32_t n_cols,
+                                  const sm_foreign_col *data, uint64_t n_rows,
+                                  const sm_version *base, sm_version **out, sm_error *err);
 
 /* Named tables of a database. Any thread. */
 typedef struct sm_table {
@@ -146,7 +155,8 @@ typedef struct sm_table {
 } sm_table;
 typedef struct sm_catalog {
     pthread_mutex_t lock;
-    pthread_mutex_t write_lock; /* held by a statement that changes tables, from snapshot to publish */
+    pthread_mutex_t
+        write_lock; /* held by a statement that changes tables, from snapshot to publish */
     sm_mem *mem;
     sm_table *tables;
 } sm_catalog;
@@ -160,21 +170,24 @@ sm_status sm_catalog_create(sm_catalog *c, const char *name, sm_version *v, sm_e
 sm_status sm_catalog_publish(sm_catalog *c, const char *name, sm_version *v, sm_error *err);
 sm_status sm_catalog_drop(sm_catalog *c, const char *name, sm_error *err);
 
-/* Where sm_chunk_col_decode may put what is not in the chunk already. All 64-byte aligned. Codes of a
- * dictionary column cost nothing or one widening, views one gather; so ask for codes alone where the work can be
- * done per dictionary entry, and call sm_dict_gather later if views are needed after all. */
+/* Where sm_chunk_col_decode may put what is not in the chunk already. All 64-byte aligned. Codes of
+ * a dictionary column cost nothing or one widening, views one gather; so ask for codes alone where
+ * the work can be done per dictionary entry, and call sm_dict_gather later if views are needed
+ * after all. */
 typedef struct sm_decode_room {
-    void *data;      /* n values of phys + SM_PAD_BYTES; NULL: no views of a dictionary column, codes only */
+    void *data; /* n values of phys + SM_PAD_BYTES; NULL: no views of a dictionary column, codes
+                   only */
     uint16_t *codes; /* n codes + SM_PAD_BYTES; NULL: codes of a dictionary column are not wanted */
     uint64_t *valid; /* sm_bit_words(n) + 1 words */
 } sm_decode_room;
 
-/** Rows [from, from + n) of a column in their physical form; everything is a view of the chunk where it can be.
- *  Sets all of vec: data (NULL only for a dictionary column without room->data), codes (dictionary columns with
- *  room->codes only), valid (NULL = no nulls; a view when from is a multiple of 64, else shifted into room) and phys.
- *  phys is the type's own, or I64 for a narrow decimal of more than 18 digits. */
-void sm_chunk_col_decode(const sm_chunk_col *c, sm_phys phys, uint32_t from, uint32_t n, const sm_decode_room *room,
-                         sm_vec *vec);
+/** Rows [from, from + n) of a column in their physical form; everything is a view of the chunk
+ * where it can be. Sets all of vec: data (NULL only for a dictionary column without room->data),
+ * codes (dictionary columns with room->codes only), valid (NULL = no nulls; a view when from is a
+ * multiple of 64, else shifted into room) and phys. phys is the type's own, or I64 for a narrow
+ * decimal of more than 18 digits. */
+void sm_chunk_col_decode(const sm_chunk_col *c, sm_phys phys, uint32_t from, uint32_t n,
+                         const sm_decode_room *room, sm_vec *vec);
 /** out[i] = entries[codes[i]] for i < n. */
 void sm_dict_gather(const sm_dict *d, const uint16_t *codes, uint32_t n, sm_text *out);
 /** One value of the type's physical form; text borrows from the chunk. */

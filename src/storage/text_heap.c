@@ -1,5 +1,5 @@
-/* Bump allocation of text bytes in blocks that double up to 1 MiB. A heap is written by one builder and then
- * only read, so it needs a reference count and no lock. */
+/* Bump allocation of text bytes in blocks that double up to 1 MiB. A heap is written by one builder
+ * and then only read, so it needs a reference count and no lock. */
 #include "storage/text_heap.h"
 
 struct sm_text_block {
@@ -9,7 +9,8 @@ struct sm_text_block {
 
 enum { FIRST_BLOCK_BYTES = 2048, LAST_BLOCK_BYTES = 1 << 20 };
 
-sm_status sm_text_heap_new(sm_mem *m, sm_text_heap *parent, sm_buffer *held, sm_text_heap **out, sm_error *err)
+sm_status sm_text_heap_new(sm_mem *m, sm_text_heap *parent, sm_buffer *held, sm_text_heap **out,
+                           sm_error *err)
 {
     void *p = NULL;
     sm_text_heap *h;

@@ -1,5 +1,5 @@
-/* Where the bytes of long texts live: blocks that only grow and never move, so that a view stays good as long as
- * the heap. Short texts (up to 12 bytes) live in their view and never come here. */
+/* Where the bytes of long texts live: blocks that only grow and never move, so that a view stays
+ * good as long as the heap. Short texts (up to 12 bytes) live in their view and never come here. */
 #ifndef SM_TEXT_HEAP_H
 #define SM_TEXT_HEAP_H
 
@@ -21,8 +21,8 @@ typedef struct sm_text_heap {
 enum { SM_TEXT_HEAP_MAX_DEPTH = 16 };
 
 /** New empty heap, one reference. parent and held (each may be NULL) get a reference more. */
-SM_MUST_CHECK sm_status sm_text_heap_new(sm_mem *m, sm_text_heap *parent, sm_buffer *held, sm_text_heap **out,
-                                         sm_error *err);
+SM_MUST_CHECK sm_status sm_text_heap_new(sm_mem *m, sm_text_heap *parent, sm_buffer *held,
+                                         sm_text_heap **out, sm_error *err);
 sm_text_heap *sm_text_heap_ref(sm_text_heap *h);
 void sm_text_heap_unref(sm_text_heap *h);
 

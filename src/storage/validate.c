@@ -1,4 +1,5 @@
-/* Every invariant that table.h states, checked the slow way: value by value. For debug builds and tests. */
+/* Every invariant that table.h states, checked the slow way: value by value. For debug builds and
+ * tests. */
 #include "storage/text_heap.h"
 #include "storage/table.h"
 
@@ -29,8 +30,8 @@ static bool encoding_fits(const sm_chunk_col *c, sm_phys p)
         return p >= SM_PHYS_I16 && p <= SM_PHYS_I128 && c->width < full && c->width <= 8 &&
                (c->width & (c->width - 1)) == 0 && c->width && !c->dict;
     case SM_ENC_DICT:
-        return p == SM_PHYS_TEXT && (c->width == 1 || c->width == 2) && c->dict && c->dict->n >= 1 &&
-               c->dict->n <= SM_DICT_MAX_ENTRIES;
+        return p == SM_PHYS_TEXT && (c->width == 1 || c->width == 2) && c->dict &&
+               c->dict->n >= 1 && c->dict->n <= SM_DICT_MAX_ENTRIES;
     default: return false;
     }
 }
@@ -43,7 +44,8 @@ static bool bits_end_clean(const uint64_t *bits, uint32_t rows)
 static bool codes_in_range(const sm_chunk_col *c, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++) {
-        uint32_t code = c->width == 1 ? ((const uint8_t *)c->data)[i] : ((const uint16_t *)c->data)[i];
+        uint32_t code =
+            c->width == 1 ? ((const uint8_t *)c->data)[i] : ((const uint16_t *)c->data)[i];
         if (code >= c->dict->n) return false;
     }
     return true;
@@ -80,7 +82,8 @@ static bool values_agree(const sm_chunk_col *c, sm_type type, uint32_t rows)
 static bool chunk_col_holds(const sm_chunk_col *c, sm_type type, uint32_t rows)
 {
     if (!encoding_fits(c, sm_type_phys(type))) return false;
-    if (c->valid && ((uintptr_t)c->valid % SM_ALIGN_BYTES || !bits_end_clean(c->valid, rows))) return false;
+    if (c->valid && ((uintptr_t)c->valid % SM_ALIGN_BYTES || !bits_end_clean(c->valid, rows)))
+        return false;
     if (c->padded && (uintptr_t)c->data % SM_ALIGN_BYTES) return false;
     if (sm_type_phys(type) == SM_PHYS_BOOL && !bits_end_clean(c->data, rows)) return false;
     if (c->enc == SM_ENC_DICT && !codes_in_range(c, rows)) return false;
@@ -115,7 +118,8 @@ bool sm_version_validate(const sm_version *v)
     for (uint64_t k = 0; k < v->n_chunks; k++) {
         const sm_chunk *chunk = v->chunks[k];
         if (v->first_row[k] != rows || chunk->n_cols != v->n_cols) return false;
-        if (chunk->n_rows < 1 || chunk->n_rows > SM_CHUNK_ROWS || atomic_load(&chunk->refs) < 1) return false;
+        if (chunk->n_rows < 1 || chunk->n_rows > SM_CHUNK_ROWS || atomic_load(&chunk->refs) < 1)
+            return false;
         for (uint32_t i = 0; i < v->n_cols; i++)
             if (!chunk_col_holds(&chunk->cols[i], v->cols[i].type, chunk->n_rows)) return false;
         rows += chunk->n_rows;

@@ -1,5 +1,6 @@
-/* The builder: every type through every way in, encodings chosen, chunks cut, partial chunks filled up, and what
- * it does when a row or the memory fails. Every version is validated value by value. */
+/* The builder: every type through every way in, encodings chosen, chunks cut, partial chunks filled
+ * up, and what it does when a row or the memory fails. Every version is validated value by value.
+ */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,12 +17,16 @@ static void setup(void)
     sm_error_reset(&err);
 }
 
-static void teardown(void) { ck_assert_uint_eq(atomic_load(&mem.used_bytes), 0); }
+static void teardown(void)
+{
+    ck_assert_uint_eq(atomic_load(&mem.used_bytes), 0);
+}
 
 enum { N_TYPES = 11 };
 static sm_table_col all_cols[N_TYPES];
-static const sm_type_id ids[N_TYPES] = {SM_BOOL,    SM_INT16,   SM_INT32, SM_INT64,     SM_FLOAT32, SM_FLOAT64,
-                                        SM_DECIMAL, SM_DECIMAL, SM_DATE,  SM_TIMESTAMP, SM_TEXT};
+static const sm_type_id ids[N_TYPES] = {SM_BOOL,    SM_INT16,     SM_INT32,   SM_INT64,
+                                        SM_FLOAT32, SM_FLOAT64,   SM_DECIMAL, SM_DECIMAL,
+                                        SM_DATE,    SM_TIMESTAMP, SM_TEXT};
 
 static void make_cols(void)
 {
@@ -74,8 +79,8 @@ static void check_rows(const sm_version *v, uint64_t times_rows)
             make_row(r, want, text);
             for (int c = 0; c < N_TYPES; c++) {
                 sm_chunk_col_get(&v->chunks[k]->cols[c], v->cols[c].type, i, &got);
-                ck_assert_msg(same(sm_type_phys(v->cols[c].type), &want[c], &got), "row %llu column %d",
-                              (unsigned long long)r, c);
+                ck_assert_msg(same(sm_type_phys(v->cols[c].type), &want[c], &got),
+                              "row %llu column %d", (unsigned long long)r, c);
             }
         }
     }
@@ -137,11 +142,13 @@ START_TEST(encodings)
     make_cols();
     sm_version *v = append_rows(NULL, 0, 140000);
     const sm_chunk_col *c = v->chunks[0]->cols;
-    static const uint8_t enc[N_TYPES] = {SM_ENC_PLAIN, SM_ENC_PLAIN, SM_ENC_PLAIN, SM_ENC_PLAIN, SM_ENC_PLAIN, SM_ENC_PLAIN,
-                                         SM_ENC_NARROW, SM_ENC_NARROW, SM_ENC_NARROW, SM_ENC_NARROW, SM_ENC_DICT};
+    static const uint8_t enc[N_TYPES] = {SM_ENC_PLAIN,  SM_ENC_PLAIN,  SM_ENC_PLAIN,  SM_ENC_PLAIN,
+                                         SM_ENC_PLAIN,  SM_ENC_PLAIN,  SM_ENC_NARROW, SM_ENC_NARROW,
+                                         SM_ENC_NARROW, SM_ENC_NARROW, SM_ENC_DICT};
     static const uint8_t width[N_TYPES] = {0, 2, 4, 8, 4, 8, 1, 4, 2, 2, 1};
     for (int i = 0; i < N_TYPES; i++) {
-        ck_assert_msg(c[i].enc == enc[i] && c[i].width == width[i], "column %d: %d %d", i, c[i].enc, c[i].width);
+        ck_assert_msg(c[i].enc == enc[i] && c[i].width == width[i], "column %d: %d %d", i, c[i].enc,
+                      c[i].width);
         ck_assert(c[i].padded);
         ck_assert(v->cols[i].same_enc);
     }
@@ -167,7 +174,8 @@ static sm_version *text_table(uint64_t rows, uint64_t distinct, sm_version *base
         sm_batch batch = {.cols = &vec, .n_cols = 1};
         uint32_t n = rows - r < SM_BATCH_ROWS ? (uint32_t)(rows - r) : SM_BATCH_ROWS;
         for (uint32_t i = 0; i < n; i++, r++) {
-            int len = snprintf(bytes[i], 32, "text number %llu", (unsigned long long)(r % distinct));
+            int len =
+                snprintf(bytes[i], 32, "text number %llu", (unsigned long long)(r % distinct));
             texts[i] = sm_text_view(bytes[i], (uint32_t)len);
         }
         batch.n_rows = batch.n_sel = n;
@@ -183,7 +191,8 @@ static void check_text(const sm_version *v, uint64_t row, uint64_t number)
     char want[32];
     sm_value got;
     int len = snprintf(want, 32, "text number %llu", (unsigned long long)number);
-    sm_chunk_col_get(&v->chunks[row / 65536]->cols[0], v->cols[0].type, (uint32_t)(row % 65536), &got);
+    sm_chunk_col_get(&v->chunks[row / 65536]->cols[0], v->cols[0].type, (uint32_t)(row % 65536),
+                     &got);
     ck_assert(sm_text_eq(got.text, sm_text_view(want, (uint32_t)len)));
 }
 
@@ -282,10 +291,14 @@ START_TEST(widths)
     static const struct {
         int64_t span;
         uint8_t enc, width;
-    } cases[] = {{0, SM_ENC_NARROW, 1},          {255, SM_ENC_NARROW, 1},
-                 {256, SM_ENC_NARROW, 2},        {65535, SM_ENC_NARROW, 2},
-                 {65536, SM_ENC_NARROW, 4},      {UINT32_MAX, SM_ENC_NARROW, 4},
-                 {(int64_t)UINT32_MAX + 1, SM_ENC_PLAIN, 8}, {INT64_MAX, SM_ENC_PLAIN, 8}};
+    } cases[] = {{0, SM_ENC_NARROW, 1},
+                 {255, SM_ENC_NARROW, 1},
+                 {256, SM_ENC_NARROW, 2},
+                 {65535, SM_ENC_NARROW, 2},
+                 {65536, SM_ENC_NARROW, 4},
+                 {UINT32_MAX, SM_ENC_NARROW, 4},
+                 {(int64_t)UINT32_MAX + 1, SM_ENC_PLAIN, 8},
+                 {INT64_MAX, SM_ENC_PLAIN, 8}};
     for (size_t i = 0; i < SM_COUNT(cases); i++) {
         int64_t v[2] = {-7, -7 + cases[i].span}, edge[2] = {INT64_MAX - cases[i].span, INT64_MAX};
         for (int k = 0; k < 2; k++) {
@@ -327,8 +340,10 @@ START_TEST(wide_decimals)
     const struct {
         sm_i128 a, b;
         uint8_t enc, width;
-    } cases[] = {{0, 255, SM_ENC_NARROW, 1},       {INT64_MIN, INT64_MAX, SM_ENC_NARROW, 8},
-                 {big, big + 1, SM_ENC_PLAIN, 16}, {-big * 1000, 0, SM_ENC_PLAIN, 16}};
+    } cases[] = {{0, 255, SM_ENC_NARROW, 1},
+                 {INT64_MIN, INT64_MAX, SM_ENC_NARROW, 8},
+                 {big, big + 1, SM_ENC_PLAIN, 16},
+                 {-big * 1000, 0, SM_ENC_PLAIN, 16}};
     for (size_t i = 0; i < SM_COUNT(cases); i++) {
         sm_builder *b;
         sm_version *v;
@@ -348,20 +363,24 @@ END_TEST
 
 START_TEST(nan_has_no_minmax)
 {
-    sm_table_col cols[2] = {{.name = "d", .type = sm_type_of(SM_FLOAT64)}, {.name = "f", .type = sm_type_of(SM_FLOAT32)}};
+    sm_table_col cols[2] = {{.name = "d", .type = sm_type_of(SM_FLOAT64)},
+                            {.name = "f", .type = sm_type_of(SM_FLOAT32)}};
     for (int with_nan = 0; with_nan < 2; with_nan++) {
         sm_builder *b;
         sm_version *v;
         ck_assert_int_eq(sm_builder_new(&mem, cols, 2, NULL, &b, &err), SM_OK);
         for (int i = 0; i < 100; i++) {
-            sm_value row[2] = {{.f64 = i == 37 && with_nan ? (double)NAN : i - 50}, {.f32 = i == 99 && with_nan ? NAN : (float)i}};
+            sm_value row[2] = {{.f64 = i == 37 && with_nan ? (double)NAN : i - 50},
+                               {.f32 = i == 99 && with_nan ? NAN : (float)i}};
             row[0].is_null = i == 3;
             ck_assert_int_eq(sm_builder_row(b, row, &err), SM_OK);
         }
         ck_assert_int_eq(sm_builder_finish(b, &v, &err), SM_OK);
         ck_assert(sm_version_validate(v));
         ck_assert(v->cols[0].has_minmax == !with_nan && v->cols[1].has_minmax == !with_nan);
-        if (!with_nan) ck_assert(v->cols[0].min.f64 == -50 && v->cols[0].max.f64 == 49 && v->cols[1].max.f32 == 99);
+        if (!with_nan)
+            ck_assert(v->cols[0].min.f64 == -50 && v->cols[0].max.f64 == 49 &&
+                      v->cols[1].max.f32 == 99);
         sm_version_unref(v);
     }
 }
@@ -386,7 +405,8 @@ START_TEST(constraints)
     row[0].is_null = true;
     row[1].is_null = true;
     ck_assert_int_eq(sm_builder_row(b, row, &err), SM_ERR_NOT_NULL);
-    ck_assert_str_eq(err.message, "null value in column \"k\" of relation \"rel\" violates not-null constraint");
+    ck_assert_str_eq(err.message,
+                     "null value in column \"k\" of relation \"rel\" violates not-null constraint");
     row[0].is_null = false;
     ck_assert_int_eq(sm_builder_row(b, row, &err), SM_OK); /* a failed row leaves no trace */
     ck_assert_int_eq(sm_builder_finish(b, &v, &err), SM_OK);
@@ -434,7 +454,8 @@ START_TEST(batches_with_selection)
     ck_assert_uint_eq(w->n_rows, 23334);
     for (uint32_t r = 0; r < w->n_rows; r += 7)
         for (int i = 0; i < N_TYPES; i++) {
-            sm_chunk_col_get(&v->chunks[r * 3 / 65536]->cols[i], all_cols[i].type, r * 3 % 65536, &want);
+            sm_chunk_col_get(&v->chunks[r * 3 / 65536]->cols[i], all_cols[i].type, r * 3 % 65536,
+                             &want);
             sm_chunk_col_get(&w->chunks[0]->cols[i], all_cols[i].type, r, &got);
             ck_assert(same(sm_type_phys(all_cols[i].type), &want, &got));
         }
@@ -450,7 +471,8 @@ START_TEST(chunks_are_shared)
     make_cols();
     v = append_rows(NULL, 0, 140000);
     ck_assert_int_eq(sm_builder_new(&mem, all_cols, N_TYPES, NULL, &b, &err), SM_OK);
-    for (uint64_t k = 0; k < v->n_chunks; k++) ck_assert_int_eq(sm_builder_chunk(b, v->chunks[k], &err), SM_OK);
+    for (uint64_t k = 0; k < v->n_chunks; k++)
+        ck_assert_int_eq(sm_builder_chunk(b, v->chunks[k], &err), SM_OK);
     ck_assert_int_eq(sm_builder_finish(b, &w, &err), SM_OK);
     ck_assert_ptr_eq(w->chunks[0], v->chunks[0]);
     ck_assert_ptr_eq(w->chunks[1], v->chunks[1]);
@@ -460,7 +482,8 @@ START_TEST(chunks_are_shared)
     w = append_rows(NULL, 0, 5);
     ck_assert_int_eq(sm_builder_new(&mem, all_cols, N_TYPES, w, &b, &err), SM_OK);
     sm_version_unref(w);
-    for (uint64_t k = 0; k < v->n_chunks; k++) ck_assert_int_eq(sm_builder_chunk(b, v->chunks[k], &err), SM_OK);
+    for (uint64_t k = 0; k < v->n_chunks; k++)
+        ck_assert_int_eq(sm_builder_chunk(b, v->chunks[k], &err), SM_OK);
     ck_assert_int_eq(sm_builder_finish(b, &w, &err), SM_OK);
     ck_assert(sm_version_validate(w));
     ck_assert_uint_eq(w->n_rows, 140005);

@@ -1,5 +1,6 @@
-/* CSV in and out: the cases of the format that readers get wrong, typed values, errors with their place, rejects,
- * gzip, inference, and files that are damaged or random. Files are made by the tests. */
+/* CSV in and out: the cases of the format that readers get wrong, typed values, errors with their
+ * place, rejects, gzip, inference, and files that are damaged or random. Files are made by the
+ * tests. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,8 +201,10 @@ START_TEST(one_bad_row_in_a_large_file) /* F11 */
     sm_value x;
     fputs("a,b\n", f);
     for (int i = 0; i < 200000; i++)
-        if (i == 100000) fputs("oops,\"row\n100000\"\n", f);
-        else fprintf(f, "%d,row %d\n", i, i);
+        if (i == 100000)
+            fputs("oops,\"row\n100000\"\n", f);
+        else
+            fprintf(f, "%d,row %d\n", i, i);
     fclose(f);
     base = table("a int, b text");
     options.rejects = &rejects;
@@ -209,7 +212,8 @@ START_TEST(one_bad_row_in_a_large_file) /* F11 */
     ck_assert_uint_eq(n, 199999);
     ck_assert(sm_version_validate(v));
     for (uint64_t r = 99990; r < 100010; r++) {
-        sm_chunk_col_get(&v->chunks[r / 65536]->cols[0], v->cols[0].type, (uint32_t)(r % 65536), &x);
+        sm_chunk_col_get(&v->chunks[r / 65536]->cols[0], v->cols[0].type, (uint32_t)(r % 65536),
+                         &x);
         ck_assert_int_eq(x.i32, (int)(r < 100000 ? r : r + 1));
     }
     ck_assert_str_eq(dump(rejects), "100002|a|invalid input syntax for type integer: \"oops\" "
@@ -254,7 +258,8 @@ END_TEST
 START_TEST(spellings_of_integers) /* F16 */
 {
     WRITE("a\n007\n+5\n 5\n1_000\n");
-    fails("a int", "22P02", "invalid input syntax for type integer: \"1_000\" (line 5, column a: \"1_000\")");
+    fails("a int", "22P02",
+          "invalid input syntax for type integer: \"1_000\" (line 5, column a: \"1_000\")");
     WRITE("a\n007\n+5\n 5\n");
     loads("a int", "7$5$5$");
 }
@@ -295,7 +300,8 @@ START_TEST(bom_is_skipped)
 {
     sm_table_col *cols;
     uint32_t n;
-    WRITE("\xEF\xBB\xBF""a,b\n1,x\n");
+    WRITE("\xEF\xBB\xBF"
+          "a,b\n1,x\n");
     loads("a int, b text", "1|x$");
     ck_assert_int_eq(sm_csv_infer(&mem, path, &options, &cols, &n, &err), SM_OK);
     ck_assert_str_eq(cols[0].name, "a");
@@ -328,31 +334,41 @@ END_TEST
 START_TEST(every_type)
 {
     WRITE("b,s,i,l,f,d,n,w,a,t,x\n"
-          "true,-32768,-2147483648,-9223372036854775808,1.5,-0,12.345,-99999999999999999999999999.5,2000-02-29,2001-01-01 10:00:00.25,x\n"
+          "true,-32768,-2147483648,-9223372036854775808,1.5,-0,12.345,-99999999999999999999999999."
+          "5,2000-02-29,2001-01-01 10:00:00.25,x\n"
           ",,,,,,,,,,\n"
-          "f,32767,2147483647,9223372036854775807,1e30,1e-300,-.005,1,1999-12-31,2001-01-01T00:00:00,\"\"\n");
-    loads("b boolean, s smallint, i integer, l bigint, f real, d double precision, n decimal(5;2), w decimal(30;1), "
+          "f,32767,2147483647,9223372036854775807,1e30,1e-300,-.005,1,1999-12-31,2001-01-01T00:00:"
+          "00,\"\"\n");
+    loads("b boolean, s smallint, i integer, l bigint, f real, d double precision, n decimal(5;2), "
+          "w decimal(30;1), "
           "a date, t timestamp, x text",
-          "t|-32768|-2147483648|-9223372036854775808|1.5|-0|12.35|-99999999999999999999999999.5|2000-02-29|2001-01-01 10:00:00.25|x$"
+          "t|-32768|-2147483648|-9223372036854775808|1.5|-0|12.35|-99999999999999999999999999.5|"
+          "2000-02-29|2001-01-01 10:00:00.25|x$"
           "~|~|~|~|~|~|~|~|~|~|~$"
-          "f|32767|2147483647|9223372036854775807|1e+30|1e-300|-0.01|1.0|1999-12-31|2001-01-01 00:00:00|$");
+          "f|32767|2147483647|9223372036854775807|1e+30|1e-300|-0.01|1.0|1999-12-31|2001-01-01 "
+          "00:00:00|$");
 }
 END_TEST
 
 START_TEST(errors_of_casts)
 {
     WRITE("a,b\n1,2\n3,99999\n");
-    fails("a int, b smallint", "22003", "value \"99999\" is out of range for type smallint (line 3, column b: \"99999\")");
+    fails("a int, b smallint", "22003",
+          "value \"99999\" is out of range for type smallint (line 3, column b: \"99999\")");
     WRITE("a\n1\n1000.00\n");
     fails("a decimal(5;2)", "22003", "numeric field overflow (line 3, column a: \"1000.00\")");
     WRITE("a\n2001-02-29\n");
-    fails("a date", "22008", "date/time field value out of range: \"2001-02-29\" (line 2, column a: \"2001-02-29\")");
+    fails("a date", "22008",
+          "date/time field value out of range: \"2001-02-29\" (line 2, column a: \"2001-02-29\")");
     WRITE("a\n\"x\ny\"\nz\n"); /* lines are those of the file */
-    fails("a int", "22P02", "invalid input syntax for type integer: \"x\ny\" (line 2, column a: \"x?y\")");
+    fails("a int", "22P02",
+          "invalid input syntax for type integer: \"x\ny\" (line 2, column a: \"x?y\")");
     WRITE("a,b\nx,1\n2,y\n"); /* the first row's error, not the first column's */
-    fails("a text, b int", "22P02", "invalid input syntax for type integer: \"y\" (line 3, column b: \"y\")");
+    fails("a text, b int", "22P02",
+          "invalid input syntax for type integer: \"y\" (line 3, column b: \"y\")");
     WRITE("a,b\n1,1\n2,y\nz,1\n");
-    fails("a int, b int", "22P02", "invalid input syntax for type integer: \"y\" (line 3, column b: \"y\")");
+    fails("a int, b int", "22P02",
+          "invalid input syntax for type integer: \"y\" (line 3, column b: \"y\")");
 }
 END_TEST
 
@@ -361,9 +377,11 @@ START_TEST(constraints)
     options.relation = "rel";
     WRITE("a,b\n1,x\n,y\n");
     fails("a int!, b text", "23502",
-          "null value in column \"a\" of relation \"rel\" violates not-null constraint (line 3, column a)");
+          "null value in column \"a\" of relation \"rel\" violates not-null constraint (line 3, "
+          "column a)");
     WRITE("b\nabc  \nabcd\n");
-    fails("b varchar3", "22001", "value too long for type character varying(3) (line 3, column b: \"abcd\")");
+    fails("b varchar3", "22001",
+          "value too long for type character varying(3) (line 3, column b: \"abcd\")");
     WRITE("b\nabc  \n\xC3\xA4\xC3\xA4\xC3\xA4\n");
     loads("b varchar3", "abc$\xC3\xA4\xC3\xA4\xC3\xA4$");
 }
@@ -372,9 +390,11 @@ END_TEST
 START_TEST(encodings)
 {
     WRITE("a,b\n1,ok\n2,\xC3\xA4\n3,\xFF\xFE\n");
-    fails("a int, b text", "22021", "invalid byte sequence for encoding \"UTF8\" (line 4, column b: \"??\")");
+    fails("a int, b text", "22021",
+          "invalid byte sequence for encoding \"UTF8\" (line 4, column b: \"??\")");
     WRITE("a\n\xED\xA0\x80\n");
-    fails("a text", "22021", "invalid byte sequence for encoding \"UTF8\" (line 2, column a: \"???\")");
+    fails("a text", "22021",
+          "invalid byte sequence for encoding \"UTF8\" (line 2, column a: \"???\")");
     sm_version *base = table("a int, b text"), *v;
     sm_value x;
     WRITE("a,b\n1,x\0y\n"); /* NUL is an ordinary byte */
@@ -470,7 +490,8 @@ START_TEST(gzip)
     for (size_t cut = 2; cut < n; cut += n / 7 + 1) {
         char message[200];
         write_bytes(packed, cut);
-        snprintf(message, sizeof message, "could not read or write file \"%s\": unexpected end of gzip data", path);
+        snprintf(message, sizeof message,
+                 "could not read or write file \"%s\": unexpected end of gzip data", path);
         fails("a int, b text", "58030", message);
     }
     packed[n / 2] ^= 0x55;
@@ -486,12 +507,15 @@ END_TEST
 START_TEST(files_that_cannot_be_read)
 {
     sm_version *base = table("a int"), *v;
-    ck_assert_int_eq(sm_csv_load(&mem, "/nonexistent/file.csv", &options, base, NULL, 0, &v, NULL, &err), SM_ERR_FILE_MISSING);
+    ck_assert_int_eq(
+        sm_csv_load(&mem, "/nonexistent/file.csv", &options, base, NULL, 0, &v, NULL, &err),
+        SM_ERR_FILE_MISSING);
     sm_error_reset(&err);
     ck_assert_int_eq(sm_csv_load(&mem, "/tmp", &options, base, NULL, 0, &v, NULL, &err), SM_ERR_IO);
     sm_error_reset(&err);
     options.delimiter = '"';
-    ck_assert_int_eq(sm_csv_load(&mem, path, &options, base, NULL, 0, &v, NULL, &err), SM_ERR_BAD_ARGUMENT);
+    ck_assert_int_eq(sm_csv_load(&mem, path, &options, base, NULL, 0, &v, NULL, &err),
+                     SM_ERR_BAD_ARGUMENT);
     sm_version_unref(base);
 }
 END_TEST
@@ -519,7 +543,8 @@ START_TEST(inference)
     WRITE("i,d,w,f,a,t,b,x,z,n\n"
           "1,1.5,12345678901234567890,1e5,2001-01-01,2001-01-01,true,abc,007,\n"
           "-9223372036854775808,-100,1,NaN,1999-12-31,2001-01-01 10:00:00,FALSE,1,1,\n");
-    infers("i bigint, d numeric(18,1), w numeric(38,0), f double precision, a date, t timestamp without time zone, "
+    infers("i bigint, d numeric(18,1), w numeric(38,0), f double precision, a date, t timestamp "
+           "without time zone, "
            "b boolean, x text, z text, n text");
     WRITE("a,,a,\n1,2,3,4\n");
     infers("a bigint, column2 bigint, a_1 bigint, column4 bigint");
@@ -562,12 +587,16 @@ static void round_trip(void)
     sm_version *base = table(spec), *v, *w;
     sm_builder *b;
     FILE *f;
-    static const char *texts[] = {"", "x", "a,b", "q\"q", "l1\nl2", "r\r", " s ", "\\N", "tab\tbed", "NULL", "back\\slash", "\\."};
+    static const char *texts[] = {"",    "x",   "a,b",      "q\"q", "l1\nl2",      "r\r",
+                                  " s ", "\\N", "tab\tbed", "NULL", "back\\slash", "\\."};
     ck_assert_int_eq(sm_builder_new(&mem, base->cols, base->n_cols, base, &b, &err), SM_OK);
     for (int i = 0; i < 3000; i++) {
         const char *s = texts[i % 12];
-        sm_value row[5] = {{.i32 = i, .is_null = i % 5 == 0}, {.text = sm_text_view(s, (uint32_t)strlen(s)), .is_null = i % 7 == 0},
-                           {.i128 = (sm_i128)i * 1234567 - 5}, {.i32 = i * 3}, {.f64 = i / 7.0}};
+        sm_value row[5] = {{.i32 = i, .is_null = i % 5 == 0},
+                           {.text = sm_text_view(s, (uint32_t)strlen(s)), .is_null = i % 7 == 0},
+                           {.i128 = (sm_i128)i * 1234567 - 5},
+                           {.i32 = i * 3},
+                           {.f64 = i / 7.0}};
         ck_assert_int_eq(sm_builder_row(b, row, &err), SM_OK);
     }
     ck_assert_int_eq(sm_builder_finish(b, &v, &err), SM_OK);
@@ -584,9 +613,13 @@ static void round_trip(void)
             sm_chunk_col_get(&w->chunks[0]->cols[i], w->cols[i].type, r, &y);
             ck_assert_int_eq(x.is_null, y.is_null);
             if (x.is_null) continue;
-            if (i == 1) ck_assert_msg(sm_text_eq(x.text, y.text), "row %u", r);
-            else if (i == 4) ck_assert(x.f64 == y.f64);
-            else ck_assert(sm_value_int(&x, sm_type_phys(v->cols[i].type)) == sm_value_int(&y, sm_type_phys(v->cols[i].type)));
+            if (i == 1)
+                ck_assert_msg(sm_text_eq(x.text, y.text), "row %u", r);
+            else if (i == 4)
+                ck_assert(x.f64 == y.f64);
+            else
+                ck_assert(sm_value_int(&x, sm_type_phys(v->cols[i].type)) ==
+                          sm_value_int(&y, sm_type_phys(v->cols[i].type)));
         }
     sm_version_unref(v);
     sm_version_unref(w);
@@ -646,7 +679,8 @@ START_TEST(random_bytes)
         uint32_t n;
         size_t len = random_next(&state) % sizeof s;
         for (size_t i = 0; i < len; i++)
-            s[i] = round % 3 ? usual[random_next(&state) % (sizeof usual - 1)] : (char)random_next(&state);
+            s[i] = round % 3 ? usual[random_next(&state) % (sizeof usual - 1)]
+                             : (char)random_next(&state);
         write_bytes(s, len);
         for (int with_rejects = 0; with_rejects < 2; with_rejects++) {
             options.rejects = with_rejects ? &rejects : NULL;
@@ -662,10 +696,12 @@ START_TEST(random_bytes)
                 }
             } else {
                 ck_assert_int_ne(err.status, SM_OK);
-                ck_assert_msg(!with_rejects, "with rejects every row goes somewhere: %s", err.message);
+                ck_assert_msg(!with_rejects, "with rejects every row goes somewhere: %s",
+                              err.message);
             }
             sm_error_reset(&err);
-            if (sm_csv_infer(&mem, path, &options, &cols, &n, &err) == SM_OK) sm_csv_schema_free(&mem, cols, n);
+            if (sm_csv_infer(&mem, path, &options, &cols, &n, &err) == SM_OK)
+                sm_csv_schema_free(&mem, cols, n);
         }
         sm_version_unref(base);
         ck_assert_uint_eq(atomic_load(&mem.used_bytes), 0);

@@ -1,5 +1,5 @@
-/* Sources: series of every type against plain counting, at chunk borders, at the ends of the types and by the
- * calendar; a version as a source. */
+/* Sources: series of every type against plain counting, at chunk borders, at the ends of the types
+ * and by the calendar; a version as a source. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -15,7 +15,10 @@ static void setup(void)
     sm_error_reset(&err);
 }
 
-static void teardown(void) { ck_assert_uint_eq(atomic_load(&mem.used_bytes), 0); }
+static void teardown(void)
+{
+    ck_assert_uint_eq(atomic_load(&mem.used_bytes), 0);
+}
 
 static sm_value integer(sm_type t, sm_i128 x)
 {
@@ -66,7 +69,8 @@ static void check_series(sm_type t, sm_i128 start, sm_i128 stop, sm_i128 step, u
         if (k < s.n_morsels) rows += pin.chunk->n_rows;
         for (uint32_t i = 0; i < pin.chunk->n_rows; i++) {
             sm_chunk_col_get(&pin.chunk->cols[0], t, i, &v);
-            ck_assert(sm_value_int(&v, p) == (sm_i128)((sm_u128)start + (sm_u128)step * (pin.first_row + i)));
+            ck_assert(sm_value_int(&v, p) ==
+                      (sm_i128)((sm_u128)start + (sm_u128)step * (pin.first_row + i)));
         }
         check_chunk_stats(pin.chunk, t);
         sm_source_unpin(&s, &pin);
@@ -145,7 +149,8 @@ START_TEST(bad_steps_and_nulls)
 {
     sm_source s;
     sm_type t = sm_type_of(SM_INT64);
-    sm_value one = integer(t, 1), ten = integer(t, 10), zero = integer(t, 0), none = {.is_null = true};
+    sm_value one = integer(t, 1), ten = integer(t, 10), zero = integer(t, 0),
+             none = {.is_null = true};
     ck_assert_int_eq(sm_source_of_series(&s, &mem, t, &one, &ten, &zero, &err), SM_ERR_STEP_ZERO);
     ck_assert_str_eq(err.sqlstate, "22023");
     sm_error_reset(&err);
@@ -165,7 +170,8 @@ static sm_value stamp(const char *text)
     return v;
 }
 
-static void check_stamps(const char *start, const char *stop, sm_interval step, const char *const *want, uint64_t n)
+static void check_stamps(const char *start, const char *stop, sm_interval step,
+                         const char *const *want, uint64_t n)
 {
     sm_type t = sm_type_of(SM_TIMESTAMP);
     sm_value from = stamp(start), to = stamp(stop), by = {.iv = step}, v;
@@ -187,13 +193,19 @@ static void check_stamps(const char *start, const char *stop, sm_interval step, 
 
 START_TEST(timestamps)
 {
-    static const char *hours[] = {"2000-01-01 00:00:00", "2000-01-01 06:00:00", "2000-01-01 12:00:00"};
-    static const char *days[] = {"2000-03-01 10:00:00", "2000-02-29 09:00:00", "2000-02-28 08:00:00"};
+    static const char *hours[] = {"2000-01-01 00:00:00", "2000-01-01 06:00:00",
+                                  "2000-01-01 12:00:00"};
+    static const char *days[] = {"2000-03-01 10:00:00", "2000-02-29 09:00:00",
+                                 "2000-02-28 08:00:00"};
     /* PostgreSQL steps from the value before: once cut to the 28th it stays there */
-    static const char *months[] = {"2001-01-31 00:00:00", "2001-02-28 00:00:00", "2001-03-28 00:00:00"};
-    static const char *back[] = {"2001-03-31 00:00:00", "2001-02-28 00:00:00", "2001-01-28 00:00:00"};
-    check_stamps("2000-01-01 00:00:00", "2000-01-01 13:00:00", (sm_interval){0, 0, INT64_C(21600000000)}, hours, 3);
-    check_stamps("2000-03-01 10:00:00", "2000-02-28 00:00:00", (sm_interval){0, -1, -INT64_C(3600000000)}, days, 3);
+    static const char *months[] = {"2001-01-31 00:00:00", "2001-02-28 00:00:00",
+                                   "2001-03-28 00:00:00"};
+    static const char *back[] = {"2001-03-31 00:00:00", "2001-02-28 00:00:00",
+                                 "2001-01-28 00:00:00"};
+    check_stamps("2000-01-01 00:00:00", "2000-01-01 13:00:00",
+                 (sm_interval){0, 0, INT64_C(21600000000)}, hours, 3);
+    check_stamps("2000-03-01 10:00:00", "2000-02-28 00:00:00",
+                 (sm_interval){0, -1, -INT64_C(3600000000)}, days, 3);
     check_stamps("2001-01-31 00:00:00", "2001-04-01 00:00:00", (sm_interval){1, 0, 0}, months, 3);
     check_stamps("2001-03-31 00:00:00", "2001-01-01 00:00:00", (sm_interval){-1, 0, 0}, back, 3);
 }
@@ -202,7 +214,8 @@ END_TEST
 START_TEST(months_over_many_morsels)
 {
     sm_type t = sm_type_of(SM_TIMESTAMP);
-    sm_value from = stamp("0001-01-01 00:00:00"), to = stamp("9999-12-31 00:00:00"), by = {.iv = {1, 0, 0}}, v;
+    sm_value from = stamp("0001-01-01 00:00:00"), to = stamp("9999-12-31 00:00:00"),
+             by = {.iv = {1, 0, 0}}, v;
     sm_source s;
     sm_pin pin = {0};
     char text[SM_FORMAT_BYTES];
@@ -222,7 +235,8 @@ END_TEST
 START_TEST(steps_that_go_nowhere)
 {
     sm_type t = sm_type_of(SM_TIMESTAMP);
-    sm_value from = stamp("2001-01-31 00:00:00"), to = stamp("2010-01-01 00:00:00"), by = {.iv = {1, -30, 0}};
+    sm_value from = stamp("2001-01-31 00:00:00"), to = stamp("2010-01-01 00:00:00"),
+             by = {.iv = {1, -30, 0}};
     sm_source s;
     ck_assert_int_eq(sm_source_of_series(&s, &mem, t, &from, &to, &by, &err), SM_ERR_STEP_ZERO);
     sm_error_reset(&err);

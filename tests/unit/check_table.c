@@ -1,5 +1,6 @@
-/* Chunks, versions and the catalog: decoding of every encoding at any offset, foreign memory without copies, repeated
- * and extended versions, and names under concurrent readers and writers. */
+/* Chunks, versions and the catalog: decoding of every encoding at any offset, foreign memory
+ * without copies, repeated and extended versions, and names under concurrent readers and writers.
+ */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,10 @@ static void setup(void)
     sm_error_reset(&err);
 }
 
-static void teardown(void) { ck_assert_uint_eq(atomic_load(&mem.used_bytes), 0); }
+static void teardown(void)
+{
+    ck_assert_uint_eq(atomic_load(&mem.used_bytes), 0);
+}
 
 /* ---- decoding ---- */
 
@@ -47,7 +51,8 @@ static void check_decode(const sm_chunk *chunk, uint32_t col, sm_type type)
         sm_vec v;
         if (n > chunk->n_rows - from) n = chunk->n_rows - from;
         sm_arena_rewind(&a);
-        room = (sm_decode_room){.data = sm_arena_vector(&a, n * sm_phys_bytes(p)), .codes = sm_arena_vector(&a, n * 2),
+        room = (sm_decode_room){.data = sm_arena_vector(&a, n * sm_phys_bytes(p)),
+                                .codes = sm_arena_vector(&a, n * 2),
                                 .valid = sm_arena_vector(&a, (sm_bit_words(n) + 1) * 8)};
         sm_chunk_col_decode(c, p, from, n, &room, &v);
         ck_assert_int_eq(v.phys, p);
@@ -56,7 +61,8 @@ static void check_decode(const sm_chunk *chunk, uint32_t col, sm_type type)
             sm_value want, got = value_of(p, &v, i);
             sm_chunk_col_get(c, type, from + i, &want);
             ck_assert(same(p, &want, &got));
-            if (v.codes && !want.is_null) ck_assert(sm_text_eq(c->dict->entries[v.codes[i]], want.text));
+            if (v.codes && !want.is_null)
+                ck_assert(sm_text_eq(c->dict->entries[v.codes[i]], want.text));
         }
         if (c->enc != SM_ENC_DICT) continue;
         room.data = NULL; /* codes alone, views later */
@@ -79,23 +85,34 @@ typedef struct decode_case {
     int64_t span; /* of integers; number of words of text */
     uint8_t enc, width;
 } decode_case;
-static const decode_case decode_cases[] = {
-    {SM_BOOL, 0, 2, SM_ENC_PLAIN, 0},          {SM_INT16, 0, 200, SM_ENC_NARROW, 1},
-    {SM_INT16, 0, 30000, SM_ENC_PLAIN, 2},     {SM_INT32, 0, 200, SM_ENC_NARROW, 1},
-    {SM_INT32, 0, 60000, SM_ENC_NARROW, 2},    {SM_INT32, 0, 1000000000, SM_ENC_PLAIN, 4},
-    {SM_INT64, 0, 200, SM_ENC_NARROW, 1},      {SM_INT64, 0, 60000, SM_ENC_NARROW, 2},
-    {SM_INT64, 0, 4000000000, SM_ENC_NARROW, 4}, {SM_INT64, 0, INT64_MAX, SM_ENC_PLAIN, 8},
-    {SM_DECIMAL, 15, 60000, SM_ENC_NARROW, 2}, {SM_DECIMAL, 38, 200, SM_ENC_NARROW, 1},
-    {SM_DECIMAL, 38, 60000, SM_ENC_NARROW, 2}, {SM_DECIMAL, 38, 4000000000, SM_ENC_NARROW, 4},
-    {SM_DECIMAL, 38, INT64_MAX, SM_ENC_NARROW, 8}, {SM_FLOAT32, 0, 100, SM_ENC_PLAIN, 4},
-    {SM_FLOAT64, 0, 100, SM_ENC_PLAIN, 8},     {SM_DATE, 0, 60000, SM_ENC_NARROW, 2},
-    {SM_TIMESTAMP, 0, INT64_MAX, SM_ENC_PLAIN, 8}, {SM_INTERVAL, 0, 100, SM_ENC_PLAIN, 16},
-    {SM_TEXT, 0, 100, SM_ENC_DICT, 1},         {SM_TEXT, 0, 2000, SM_ENC_DICT, 2},
-    {SM_TEXT, 0, INT64_MAX, SM_ENC_PLAIN, 16}};
+static const decode_case decode_cases[] = {{SM_BOOL, 0, 2, SM_ENC_PLAIN, 0},
+                                           {SM_INT16, 0, 200, SM_ENC_NARROW, 1},
+                                           {SM_INT16, 0, 30000, SM_ENC_PLAIN, 2},
+                                           {SM_INT32, 0, 200, SM_ENC_NARROW, 1},
+                                           {SM_INT32, 0, 60000, SM_ENC_NARROW, 2},
+                                           {SM_INT32, 0, 1000000000, SM_ENC_PLAIN, 4},
+                                           {SM_INT64, 0, 200, SM_ENC_NARROW, 1},
+                                           {SM_INT64, 0, 60000, SM_ENC_NARROW, 2},
+                                           {SM_INT64, 0, 4000000000, SM_ENC_NARROW, 4},
+                                           {SM_INT64, 0, INT64_MAX, SM_ENC_PLAIN, 8},
+                                           {SM_DECIMAL, 15, 60000, SM_ENC_NARROW, 2},
+                                           {SM_DECIMAL, 38, 200, SM_ENC_NARROW, 1},
+                                           {SM_DECIMAL, 38, 60000, SM_ENC_NARROW, 2},
+                                           {SM_DECIMAL, 38, 4000000000, SM_ENC_NARROW, 4},
+                                           {SM_DECIMAL, 38, INT64_MAX, SM_ENC_NARROW, 8},
+                                           {SM_FLOAT32, 0, 100, SM_ENC_PLAIN, 4},
+                                           {SM_FLOAT64, 0, 100, SM_ENC_PLAIN, 8},
+                                           {SM_DATE, 0, 60000, SM_ENC_NARROW, 2},
+                                           {SM_TIMESTAMP, 0, INT64_MAX, SM_ENC_PLAIN, 8},
+                                           {SM_INTERVAL, 0, 100, SM_ENC_PLAIN, 16},
+                                           {SM_TEXT, 0, 100, SM_ENC_DICT, 1},
+                                           {SM_TEXT, 0, 2000, SM_ENC_DICT, 2},
+                                           {SM_TEXT, 0, INT64_MAX, SM_ENC_PLAIN, 16}};
 
 static void make_value(const decode_case *c, sm_phys p, uint32_t r, sm_value *v, char *text)
 {
-    int64_t x = (int64_t)((uint64_t)c->span / 9999 * (r % 10000)) + (c->span < 9999 ? r % c->span : 0);
+    int64_t x =
+        (int64_t)((uint64_t)c->span / 9999 * (r % 10000)) + (c->span < 9999 ? r % c->span : 0);
     *v = (sm_value){.is_null = false};
     if (r % 10000 == 9999) x = c->span;
     switch (p) {
@@ -108,8 +125,9 @@ static void make_value(const decode_case *c, sm_phys p, uint32_t r, sm_value *v,
     case SM_PHYS_F64: v->f64 = (double)r / 3; break;
     case SM_PHYS_IV: v->iv = (sm_interval){(int32_t)r, 1, 2}; break;
     default:
-        v->text = sm_text_view(text, (uint32_t)sprintf(text, r % 2 ? "w%u" : "some longer word %u",
-                                                       c->span > 100000 ? r : (unsigned)(r % c->span)));
+        v->text =
+            sm_text_view(text, (uint32_t)sprintf(text, r % 2 ? "w%u" : "some longer word %u",
+                                                 c->span > 100000 ? r : (unsigned)(r % c->span)));
     }
 }
 
@@ -165,7 +183,8 @@ START_TEST(wide_decimal_as_int64)
     }
     ck_assert_int_eq(sm_builder_finish(b, &v, &err), SM_OK);
     sm_chunk_col_decode(&v->chunks[0]->cols[0], SM_PHYS_I64, 10, 90, &room, &vec);
-    for (int i = 0; i < 90; i++) ck_assert_int_eq(((const int64_t *)vec.data)[i], (i + 10) * 1000 - 50);
+    for (int i = 0; i < 90; i++)
+        ck_assert_int_eq(((const int64_t *)vec.data)[i], (i + 10) * 1000 - 50);
     sm_version_unref(v);
 }
 END_TEST
@@ -180,8 +199,9 @@ static void count_release(void *arg)
 }
 
 enum { FOREIGN_COLS = 8 };
-static sm_table_col foreign_cols[FOREIGN_COLS] = {
-    {.name = "b"}, {.name = "s"}, {.name = "i"}, {.name = "l"}, {.name = "f"}, {.name = "d"}, {.name = "w"}, {.name = "t"}};
+static sm_table_col foreign_cols[FOREIGN_COLS] = {{.name = "b"}, {.name = "s"}, {.name = "i"},
+                                                  {.name = "l"}, {.name = "f"}, {.name = "d"},
+                                                  {.name = "w"}, {.name = "t"}};
 
 /* Exactly sized allocations, so that the sanitizer sees a read behind the end; odd bit offsets. */
 static void make_foreign(sm_foreign_col *data, uint64_t n, uint64_t bit_offset, bool nulls)
@@ -230,7 +250,7 @@ static void check_foreign(const sm_version *v, uint64_t skip, uint64_t n, bool n
 {
     ck_assert(sm_version_validate(v));
     ck_assert_uint_eq(v->n_rows, skip + n);
-    for (uint64_t r = 0; r < n; r += n > 1000 ? 97 : 1) {
+    for (uint64_t r = 0; r<n; r += n> 1000 ? 97 : 1) {
         uint64_t k = (skip + r) / 65536;
         uint32_t at = (uint32_t)((skip + r) % 65536);
         for (int c = 0; c < FOREIGN_COLS; c++) {
@@ -259,7 +279,9 @@ START_TEST(foreign_columns)
             sm_version *v, *twice;
             released = 0;
             make_foreign(data, n, offset, nulls);
-            ck_assert_int_eq(sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, n, NULL, &v, &err), SM_OK);
+            ck_assert_int_eq(
+                sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, n, NULL, &v, &err),
+                SM_OK);
             ck_assert_ptr_eq(v->chunks[0]->cols[3].data, data[3].data); /* not copied */
             ck_assert(!v->chunks[0]->cols[3].padded);
             free_bitmaps(data);
@@ -282,14 +304,18 @@ START_TEST(foreign_after_a_partial_chunk)
     sm_version *a, *b, *c;
     make_foreign(data, 100, 0, false);
     released = 0;
-    ck_assert_int_eq(sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, 100, NULL, &a, &err), SM_OK);
+    ck_assert_int_eq(
+        sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, 100, NULL, &a, &err),
+        SM_OK);
     make_foreign(data, 70000, 5, true);
-    ck_assert_int_eq(sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, 70000, a, &b, &err), SM_OK);
+    ck_assert_int_eq(
+        sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, 70000, a, &b, &err), SM_OK);
     free_bitmaps(data);
     ck_assert_int_eq(released, 1 + FOREIGN_COLS); /* copied, so done with */
     check_foreign(b, 100, 70000, true);
     make_foreign(data, 0, 0, false);
-    ck_assert_int_eq(sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, 0, b, &c, &err), SM_OK);
+    ck_assert_int_eq(
+        sm_version_from_foreign(&mem, foreign_cols, FOREIGN_COLS, data, 0, b, &c, &err), SM_OK);
     ck_assert_uint_eq(c->n_rows, 70100);
     sm_version_unref(a);
     sm_version_unref(b);
@@ -316,7 +342,8 @@ START_TEST(foreign_constraints_and_nan)
     col.not_null = true;
     data.release = count_release;
     released = 0;
-    ck_assert_int_eq(sm_version_from_foreign(&mem, &col, 1, &data, 3, NULL, &v, &err), SM_ERR_NOT_NULL);
+    ck_assert_int_eq(sm_version_from_foreign(&mem, &col, 1, &data, 3, NULL, &v, &err),
+                     SM_ERR_NOT_NULL);
     ck_assert_int_eq(released, 0); /* still the caller's */
 }
 END_TEST

@@ -12,10 +12,14 @@ bool sm_csv_is_utf8(const char *s, size_t len)
         if (c < 0x80) continue;
         if (c < 0xC2 || c > 0xF4) return false;
         more = c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
-        if (c == 0xE0) low = 0xA0;       /* overlong */
-        else if (c == 0xED) high = 0x9F; /* surrogates */
-        else if (c == 0xF0) low = 0x90;  /* overlong */
-        else if (c == 0xF4) high = 0x8F; /* beyond U+10FFFF */
+        if (c == 0xE0)
+            low = 0xA0; /* overlong */
+        else if (c == 0xED)
+            high = 0x9F; /* surrogates */
+        else if (c == 0xF0)
+            low = 0x90; /* overlong */
+        else if (c == 0xF4)
+            high = 0x8F; /* beyond U+10FFFF */
         if ((size_t)(end - p) < more || *p < low || *p > high) return false;
         for (p++; --more; p++)
             if ((*p & 0xC0) != 0x80) return false;
@@ -47,9 +51,11 @@ void sm_csv_error_where(sm_error *err, uint64_t line, const char *column, const 
     if (!err || err->status == SM_OK) return;
     if (column && field) {
         show(field, text);
-        n = snprintf(where, sizeof where, " (line %llu, column %.64s: \"%s\")", (unsigned long long)line, column, text);
+        n = snprintf(where, sizeof where, " (line %llu, column %.64s: \"%s\")",
+                     (unsigned long long)line, column, text);
     } else if (column) {
-        n = snprintf(where, sizeof where, " (line %llu, column %.64s)", (unsigned long long)line, column);
+        n = snprintf(where, sizeof where, " (line %llu, column %.64s)", (unsigned long long)line,
+                     column);
     } else {
         n = snprintf(where, sizeof where, " (line %llu)", (unsigned long long)line);
     }

@@ -1,11 +1,20 @@
-/* Types of a CSV file's columns, from every field of it: each column keeps the set of types that all its fields so far
- * could be, and takes the narrowest left at the end. A type is taken only if nothing of the text is lost by it:
- * digits with leading zeros or a plus sign stay text, and so do numbers of more than 38 digits. */
+/* Types of a CSV file's columns, from every field of it: each column keeps the set of types that
+ * all its fields so far could be, and takes the narrowest left at the end. A type is taken only if
+ * nothing of the text is lost by it: digits with leading zeros or a plus sign stay text, and so do
+ * numbers of more than 38 digits. */
 #include "storage/csv/csv_parse.h"
 
 #include <stdio.h>
 
-enum { IS_INT = 1, IS_DECIMAL = 2, IS_FLOAT = 4, IS_DATE = 8, IS_TIMESTAMP = 16, IS_BOOL = 32, IS_ANY = 63 };
+enum {
+    IS_INT = 1,
+    IS_DECIMAL = 2,
+    IS_FLOAT = 4,
+    IS_DATE = 8,
+    IS_TIMESTAMP = 16,
+    IS_BOOL = 32,
+    IS_ANY = 63
+};
 
 typedef struct guess {
     bool seen; /* a field that is not NULL */
@@ -92,8 +101,10 @@ static void look_at(guess *g, const sm_csv_field *f)
     if (f->is_null || (g->seen && !g->may_be)) return;
     if (g->may_be & (IS_INT | IS_DECIMAL | IS_FLOAT)) types |= number_types(g, f);
     if (g->may_be & (IS_DATE | IS_TIMESTAMP)) {
-        if (sm_csv_fast_date(f->s, f->len, &day)) types |= IS_DATE | IS_TIMESTAMP;
-        else if (sm_csv_fast_timestamp(f, &at)) types |= IS_TIMESTAMP;
+        if (sm_csv_fast_date(f->s, f->len, &day))
+            types |= IS_DATE | IS_TIMESTAMP;
+        else if (sm_csv_fast_timestamp(f, &at))
+            types |= IS_TIMESTAMP;
     }
     if (g->may_be & IS_BOOL && (is_word(f, "true") || is_word(f, "false"))) types |= IS_BOOL;
     g->may_be &= types;
@@ -106,8 +117,10 @@ static sm_type type_of(const guess *g)
     if (!g->seen) return sm_type_of(SM_TEXT);
     if (g->may_be & IS_INT) return sm_type_of(SM_INT64);
     if (g->may_be & IS_DECIMAL && digits <= SM_DEC_MAX_DIGITS)
-        return sm_decimal(digits <= SM_DEC64_DIGITS ? SM_DEC64_DIGITS : SM_DEC_MAX_DIGITS, g->scale);
-    /* decimals of more digits than that would lose some as a float; only an exponent says that a float is meant */
+        return sm_decimal(digits <= SM_DEC64_DIGITS ? SM_DEC64_DIGITS : SM_DEC_MAX_DIGITS,
+                          g->scale);
+    /* decimals of more digits than that would lose some as a float; only an exponent says that a
+     * float is meant */
     if (g->may_be == IS_FLOAT && digits <= SM_DEC_MAX_DIGITS) return sm_type_of(SM_FLOAT64);
     if (g->may_be & IS_DATE) return sm_type_of(SM_DATE);
     if (g->may_be & IS_TIMESTAMP) return sm_type_of(SM_TIMESTAMP);
@@ -125,7 +138,8 @@ static bool is_taken(const sm_table_col *cols, uint32_t n, const char *name)
 }
 
 /* The header's name; a made one where it has none, with a number where it is taken. */
-static sm_status name_column(sm_mem *m, sm_table_col *cols, uint32_t i, const sm_csv_field *f, sm_error *err)
+static sm_status name_column(sm_mem *m, sm_table_col *cols, uint32_t i, const sm_csv_field *f,
+                             sm_error *err)
 {
     size_t len = f ? f->len : 0, bytes = len + 40;
     char *name;
@@ -145,13 +159,15 @@ static sm_status name_column(sm_mem *m, sm_table_col *cols, uint32_t i, const sm
     return own ? SM_OK : SM_ERR_OUT_OF_MEMORY;
 }
 
-static sm_status name_columns(sm_mem *m, const sm_csv_reader *r, sm_table_col *cols, uint32_t n, sm_error *err)
+static sm_status name_columns(sm_mem *m, const sm_csv_reader *r, sm_table_col *cols, uint32_t n,
+                              sm_error *err)
 {
     for (uint32_t i = 0; i < n; i++) {
         const sm_csv_field *f = r->o->header ? &r->fields[r->records[0].first_field + i] : NULL;
         sm_status status = SM_OK;
         if (f && !sm_csv_is_utf8(f->s, f->len)) status = sm_raise(err, SM_ERR_BAD_ENCODING);
-        if (f && memchr(f->s, 0, f->len)) status = sm_raise(err, SM_ERR_CSV, "column name with a zero byte");
+        if (f && memchr(f->s, 0, f->len))
+            status = sm_raise(err, SM_ERR_CSV, "column name with a zero byte");
         sm_csv_error_where(err, r->records[0].line, NULL, NULL);
         SM_TRY(status);
         SM_TRY(name_column(m, cols, i, f, err));
@@ -168,29 +184,33 @@ void sm_csv_schema_free(sm_mem *m, sm_table_col *cols, uint32_t n_cols)
 
 /* ---- the file ---- */
 
-static sm_status look_at_records(const sm_csv_reader *r, uint32_t from, const sm_table_col *cols, guess *g,
-                                 uint32_t n_cols, sm_error *err)
+static sm_status look_at_records(const sm_csv_reader *r, uint32_t from, const sm_table_col *cols,
+                                 guess *g, uint32_t n_cols, sm_error *err)
 {
     for (uint32_t i = from; i < r->n_records; i++) {
         const sm_csv_record *record = &r->records[i];
         char message[SM_MESSAGE_BYTES];
-        bool wrong = record->n_fields > n_cols || (record->n_fields < n_cols && !r->o->pad_short_rows);
+        bool wrong =
+            record->n_fields > n_cols || (record->n_fields < n_cols && !r->o->pad_short_rows);
         if (wrong && r->o->rejects) continue;
         if (wrong) {
             if (record->n_fields > n_cols)
                 snprintf(message, sizeof message, "extra data after last expected column");
             else
-                snprintf(message, sizeof message, "missing data for column \"%s\"", cols[record->n_fields].name);
+                snprintf(message, sizeof message, "missing data for column \"%s\"",
+                         cols[record->n_fields].name);
             (void)sm_raise(err, SM_ERR_CSV, message);
             sm_csv_error_where(err, record->line, NULL, NULL);
             return SM_ERR_CSV;
         }
-        for (uint32_t c = 0; c < record->n_fields; c++) look_at(&g[c], &r->fields[record->first_field + c]);
+        for (uint32_t c = 0; c < record->n_fields; c++)
+            look_at(&g[c], &r->fields[record->first_field + c]);
     }
     return SM_OK;
 }
 
-static sm_status read_all(sm_csv_reader *r, const sm_table_col *cols, guess *g, uint32_t n_cols, sm_error *err)
+static sm_status read_all(sm_csv_reader *r, const sm_table_col *cols, guess *g, uint32_t n_cols,
+                          sm_error *err)
 {
     /* the first record is still at hand: names, or the first row */
     if (!r->o->header) SM_TRY(look_at_records(r, 0, cols, g, n_cols, err));
@@ -209,7 +229,8 @@ static sm_status read_all(sm_csv_reader *r, const sm_table_col *cols, guess *g, 
     return SM_OK;
 }
 
-static sm_status infer(sm_mem *m, sm_csv_reader *r, sm_table_col **cols, uint32_t *n_cols, sm_error *err)
+static sm_status infer(sm_mem *m, sm_csv_reader *r, sm_table_col **cols, uint32_t *n_cols,
+                       sm_error *err)
 {
     void *p = NULL;
     guess *g;
@@ -217,7 +238,8 @@ static sm_status infer(sm_mem *m, sm_csv_reader *r, sm_table_col **cols, uint32_
     sm_status status;
     SM_TRY(sm_csv_reader_next(r, 1, err));
     if (!r->n_records) {
-        (void)sm_raise(err, SM_ERR_CSV, r->bad_record ? r->bad_record : "no columns: the file is empty");
+        (void)sm_raise(err, SM_ERR_CSV,
+                       r->bad_record ? r->bad_record : "no columns: the file is empty");
         sm_csv_error_where(err, r->line, NULL, NULL);
         return SM_ERR_CSV;
     }
@@ -236,8 +258,8 @@ static sm_status infer(sm_mem *m, sm_csv_reader *r, sm_table_col **cols, uint32_
     return status;
 }
 
-sm_status sm_csv_infer(sm_mem *m, const char *path, const sm_csv_options *o, sm_table_col **cols, uint32_t *n_cols,
-                       sm_error *err)
+sm_status sm_csv_infer(sm_mem *m, const char *path, const sm_csv_options *o, sm_table_col **cols,
+                       uint32_t *n_cols, sm_error *err)
 {
     sm_csv_reader r;
     sm_status status;

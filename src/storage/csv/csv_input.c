@@ -1,5 +1,6 @@
-/* The file under a CSV reader. gzip is recognised by its magic; members may follow each other; a stream that ends
- * early or is followed by something else is an error, for rows would be missing. */
+/* The file under a CSV reader. gzip is recognised by its magic; members may follow each other; a
+ * stream that ends early or is followed by something else is an error, for rows would be missing.
+ */
 #include "storage/csv/csv_input.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ static sm_status start_gzip(sm_csv_reader *r, sm_error *err)
     if (inflateInit2(&r->z, GZIP_WINDOW) != Z_OK) {
         sm_free(r->mem, r->in, IN_BYTES);
         r->in = NULL;
-        return sm_raise(err, SM_ERR_OUT_OF_MEMORY, "gzip", (size_t)IN_BYTES, atomic_load(&r->mem->limit_bytes));
+        return sm_raise(err, SM_ERR_OUT_OF_MEMORY, "gzip", (size_t)IN_BYTES,
+                        atomic_load(&r->mem->limit_bytes));
     }
     r->gzip = true;
     r->in_stream = true;

@@ -1,7 +1,8 @@
-/* CSV into a table. A few hundred records are split into fields, then converted column by column straight into the
- * builder's buffers; the loops do not raise errors, they only say at which row they stopped. The first bad row is
- * then converted again, field by field, which gives the error that a plain row-by-row loader would have given; with
- * a reject table the rest of the call's records goes row by row. */
+/* CSV into a table. A few hundred records are split into fields, then converted column by column
+ * straight into the builder's buffers; the loops do not raise errors, they only say at which row
+ * they stopped. The first bad row is then converted again, field by field, which gives the error
+ * that a plain row-by-row loader would have given; with a reject table the rest of the call's
+ * records goes row by row. */
 #include "storage/build_col.h"
 #include "storage/csv/csv_parse.h"
 #include "storage/kernels.h"
@@ -14,10 +15,10 @@ typedef struct loader {
     sm_csv_reader reader;
     sm_builder *rows, *rejects;
     uint32_t n_file_cols;
-    const uint32_t *map;   /* file column to table column; NULL = the same */
-    uint32_t *source;      /* table column to file column; UINT32_MAX = none */
-    sm_value *values;      /* one row, for the slow way */
-    bool ascii;            /* every byte of the records at hand */
+    const uint32_t *map;          /* file column to table column; NULL = the same */
+    uint32_t *source;             /* table column to file column; UINT32_MAX = none */
+    sm_value *values;             /* one row, for the slow way */
+    bool ascii;                   /* every byte of the records at hand */
     const sm_csv_record *records; /* those being loaded */
 } loader;
 
@@ -26,10 +27,12 @@ static const sm_csv_field absent = {"", 0, true};
 
 static const sm_csv_field *field_at(const loader *l, const sm_csv_record *r, uint32_t file_col)
 {
-    return SM_LIKELY(file_col < r->n_fields) ? &l->reader.fields[r->first_field + file_col] : &absent;
+    return SM_LIKELY(file_col < r->n_fields) ? &l->reader.fields[r->first_field + file_col]
+                                             : &absent;
 }
 
-/* ---- a column of many rows; each stops at the first row that it cannot take and gives its number ---- */
+/* ---- a column of many rows; each stops at the first row that it cannot take and gives its number
+ * ---- */
 
 typedef struct run {
     const loader *l;
@@ -40,22 +43,23 @@ typedef struct run {
     sm_error *err;     /* for lack of memory alone */
 } run;
 
-/* For each row: `value` where the field (f) has one, NULL where it may. Statements must leave the loop on failure. */
-#define FOR_FIELDS(x, value)                                                                     \
-    do {                                                                                         \
-        for (uint32_t i = 0; i < (x)->n; i++) {                                                  \
-            const sm_csv_field *f = field_at((x)->l, &(x)->l->records[i], (x)->file_col);        \
-            uint32_t at = (x)->first + i;                                                        \
-            (x)->done = i;                                                                       \
-            if (f->is_null) {                                                                    \
-                if ((x)->col->not_null) return SM_OK;                                            \
-                SM_TRY(sm_build_col_null((x)->col, (x)->l->mem, at, (x)->err));                  \
-                continue;                                                                        \
-            }                                                                                    \
-            value;                                                                               \
-        }                                                                                        \
-        (x)->done = (x)->n;                                                                      \
-        return SM_OK;                                                                            \
+/* For each row: `value` where the field (f) has one, NULL where it may. Statements must leave the
+ * loop on failure. */
+#define FOR_FIELDS(x, value)                                                                       \
+    do {                                                                                           \
+        for (uint32_t i = 0; i < (x)->n; i++) {                                                    \
+            const sm_csv_field *f = field_at((x)->l, &(x)->l->records[i], (x)->file_col);          \
+            uint32_t at = (x)->first + i;                                                          \
+            (x)->done = i;                                                                         \
+            if (f->is_null) {                                                                      \
+                if ((x)->col->not_null) return SM_OK;                                              \
+                SM_TRY(sm_build_col_null((x)->col, (x)->l->mem, at, (x)->err));                    \
+                continue;                                                                          \
+            }                                                                                      \
+            value;                                                                                 \
+        }                                                                                          \
+        (x)->done = (x)->n;                                                                        \
+        return SM_OK;                                                                              \
     } while (0)
 
 static bool parse_slow(const run *x, const sm_csv_field *f, sm_value *v)
@@ -64,12 +68,17 @@ static bool parse_slow(const run *x, const sm_csv_field *f, sm_value *v)
 }
 
 /* int64 of a value of any physical form up to 64 bits. */
-static int64_t as_int64(const run *x, const sm_value *v) { return (int64_t)sm_value_int(v, x->col->phys); }
+static int64_t as_int64(const run *x, const sm_value *v)
+{
+    return (int64_t)sm_value_int(v, x->col->phys);
+}
 
 static sm_status load_ints(run *x)
 {
     int64_t *to = x->col->data;
-    int64_t low = x->col->phys == SM_PHYS_I16 ? INT16_MIN : x->col->phys == SM_PHYS_I32 ? INT32_MIN : INT64_MIN;
+    int64_t low = x->col->phys == SM_PHYS_I16   ? INT16_MIN
+                  : x->col->phys == SM_PHYS_I32 ? INT32_MIN
+                                                : INT64_MIN;
     int64_t high = ~low;
     FOR_FIELDS(x, {
         int64_t v;
@@ -94,12 +103,16 @@ static sm_status load_decimals(run *x)
         int64_t v;
         sm_value slow;
         if (SM_LIKELY(sm_csv_fast_decimal(f, scale, &v) && v < limit && v > -limit)) {
-            if (is_wide) wide[at] = v;
-            else to[at] = v;
+            if (is_wide)
+                wide[at] = v;
+            else
+                to[at] = v;
         } else {
             if (!parse_slow(x, f, &slow)) return SM_OK;
-            if (is_wide) wide[at] = slow.i128;
-            else to[at] = slow.i64;
+            if (is_wide)
+                wide[at] = slow.i128;
+            else
+                to[at] = slow.i64;
         }
     });
 }
@@ -175,7 +188,10 @@ static sm_status load_column(run *x)
 
 /* ---- errors of one record ---- */
 
-static uint32_t table_col(const loader *l, uint32_t file_col) { return l->map ? l->map[file_col] : file_col; }
+static uint32_t table_col(const loader *l, uint32_t file_col)
+{
+    return l->map ? l->map[file_col] : file_col;
+}
 
 static sm_status check_count(const loader *l, const sm_csv_record *r, sm_error *err)
 {
@@ -194,16 +210,20 @@ static sm_status check_count(const loader *l, const sm_csv_record *r, sm_error *
 }
 
 /* All but the place of the error. */
-static sm_status convert_field(const sm_build_col *c, const sm_csv_field *f, sm_value *out, sm_error *err)
+static sm_status convert_field(const sm_build_col *c, const sm_csv_field *f, sm_value *out,
+                               sm_error *err)
 {
-    if (c->phys == SM_PHYS_TEXT && !sm_csv_is_utf8(f->s, f->len)) return sm_raise(err, SM_ERR_BAD_ENCODING);
+    if (c->phys == SM_PHYS_TEXT && !sm_csv_is_utf8(f->s, f->len))
+        return sm_raise(err, SM_ERR_BAD_ENCODING);
     SM_TRY(sm_csv_parse(c->type, f, out, err));
-    if (c->max_chars && out->text.len > c->max_chars) return sm_build_fit_varchar(c->max_chars, &out->text, err);
+    if (c->max_chars && out->text.len > c->max_chars)
+        return sm_build_fit_varchar(c->max_chars, &out->text, err);
     return SM_OK;
 }
 
 /* A record as a row of l->values; *bad_col is the table column of the error, if it has one. */
-static sm_status convert_record(loader *l, const sm_csv_record *r, const char **bad_col, sm_error *err)
+static sm_status convert_record(loader *l, const sm_csv_record *r, const char **bad_col,
+                                sm_error *err)
 {
     SM_TRY(check_count(l, r, err));
     for (uint32_t c = 0; c < l->rows->n_cols; c++) {
@@ -245,9 +265,11 @@ static sm_text text_of(const char *s, size_t len)
     return sm_text_view(s, len > UINT32_MAX / 4 ? UINT32_MAX / 4 : (uint32_t)len);
 }
 
-static sm_status reject(loader *l, const sm_csv_record *r, const char *column, const char *message, sm_error *err)
+static sm_status reject(loader *l, const sm_csv_record *r, const char *column, const char *message,
+                        sm_error *err)
 {
-    sm_value row[4] = {{.i64 = (int64_t)r->line}, {.is_null = !column}, {.is_null = false}, {.is_null = false}};
+    sm_value row[4] = {
+        {.i64 = (int64_t)r->line}, {.is_null = !column}, {.is_null = false}, {.is_null = false}};
     char *clean = NULL;
     if (column) row[1].text = text_of(column, strlen(column));
     row[2].text = text_of(message, strlen(message));
@@ -255,13 +277,17 @@ static sm_status reject(loader *l, const sm_csv_record *r, const char *column, c
     if (!sm_csv_is_utf8(r->raw, row[3].text.len)) { /* a table holds UTF-8 alone */
         clean = sm_arena_alloc(&l->reader.scratch, r->raw_len + 1);
         if (!clean) return sm_arena_failed(&l->reader.scratch, err);
-        for (uint32_t i = 0; i < row[3].text.len; i++) clean[i] = (unsigned char)r->raw[i] < 0x80 ? r->raw[i] : '?';
+        for (uint32_t i = 0; i < row[3].text.len; i++)
+            clean[i] = (unsigned char)r->raw[i] < 0x80 ? r->raw[i] : '?';
         row[3].text = text_of(clean, row[3].text.len);
     }
     return sm_builder_row(l->rejects, row, err);
 }
 
-static bool is_resource_error(sm_status s) { return s == SM_ERR_OUT_OF_MEMORY || s == SM_ERR_INTERNAL; }
+static bool is_resource_error(sm_status s)
+{
+    return s == SM_ERR_OUT_OF_MEMORY || s == SM_ERR_INTERNAL;
+}
 
 /* One record after the other, bad ones to the rejects. */
 static sm_status load_slowly(loader *l, const sm_csv_record *records, uint32_t n, sm_error *err)
@@ -341,7 +367,8 @@ static sm_status load_all(loader *l, sm_error *err)
         if (r->n_records) {
             last = &r->records[r->n_records - 1];
             l->ascii = !l->o->text_format &&
-                       k->is_ascii(r->records[0].raw, (size_t)(last->raw - r->records[0].raw) + last->raw_len);
+                       k->is_ascii(r->records[0].raw,
+                                   (size_t)(last->raw - r->records[0].raw) + last->raw_len);
             SM_TRY(load_records(l, r->records, r->n_records, err));
         }
         if (r->bad_record) SM_TRY(handle_bad_record(l, err));
@@ -350,7 +377,8 @@ static sm_status load_all(loader *l, sm_error *err)
 
 /* ---- opening ---- */
 
-static sm_status open_columns(loader *l, const sm_version *base, uint32_t n_map, sm_arena *a, sm_error *err)
+static sm_status open_columns(loader *l, const sm_version *base, uint32_t n_map, sm_arena *a,
+                              sm_error *err)
 {
     l->n_file_cols = l->map ? n_map : base->n_cols;
     l->source = SM_NEW_N(a, uint32_t, base->n_cols + 1);
@@ -358,7 +386,8 @@ static sm_status open_columns(loader *l, const sm_version *base, uint32_t n_map,
     if (!l->source || !l->values) return sm_arena_failed(a, err);
     for (uint32_t c = 0; c < base->n_cols; c++) l->source[c] = UINT32_MAX;
     for (uint32_t i = 0; i < l->n_file_cols; i++) {
-        if (table_col(l, i) >= base->n_cols) return sm_raise(err, SM_ERR_INTERNAL, "CSV column beyond the table's");
+        if (table_col(l, i) >= base->n_cols)
+            return sm_raise(err, SM_ERR_INTERNAL, "CSV column beyond the table's");
         l->source[table_col(l, i)] = i;
     }
     return SM_OK;
@@ -379,7 +408,8 @@ static sm_status finish(loader *l, sm_version **out, sm_error *err)
 }
 
 sm_status sm_csv_load(sm_mem *m, const char *path, const sm_csv_options *o, const sm_version *base,
-                      const uint32_t *map, uint32_t n_map, sm_version **out, uint64_t *n_rows, sm_error *err)
+                      const uint32_t *map, uint32_t n_map, sm_version **out, uint64_t *n_rows,
+                      sm_error *err)
 {
     loader l = {.mem = m, .o = o, .map = map};
     sm_arena a;

@@ -69,7 +69,8 @@ bool sm_csv_fast_timestamp(const sm_csv_field *f, int64_t *out)
     int32_t days;
     if (f->len < 19 || f->len == 20 || f->len > 26 || (s[10] != ' ' && s[10] != 'T')) return false;
     if (!sm_csv_fast_date(s, 10, &days) || s[13] != ':' || s[16] != ':') return false;
-    if (!digits(s + 11, 2, &hour) || !digits(s + 14, 2, &minute) || !digits(s + 17, 2, &second)) return false;
+    if (!digits(s + 11, 2, &hour) || !digits(s + 14, 2, &minute) || !digits(s + 17, 2, &second))
+        return false;
     if (hour > 23 || minute > 59 || second > 59) return false;
     if (f->len > 19) {
         n = f->len - 20;

@@ -1,7 +1,7 @@
-/* Finding records and fields. All special bytes of a stretch (delimiter, quote, escape, line ends) are found with
- * SIMD first; the parser then only walks from one to the next and keeps whether it is inside quotes. A quote
- * toggles that anywhere in a field, as in PostgreSQL, and a doubled quote toggles twice. The window is moved only
- * when no record of the current call points into it. */
+/* Finding records and fields. All special bytes of a stretch (delimiter, quote, escape, line ends)
+ * are found with SIMD first; the parser then only walks from one to the next and keeps whether it
+ * is inside quotes. A quote toggles that anywhere in a field, as in PostgreSQL, and a doubled quote
+ * toggles twice. The window is moved only when no record of the current call points into it. */
 #include "storage/csv/csv_input.h"
 #include "storage/kernels.h"
 
@@ -51,7 +51,8 @@ static sm_status allocate(sm_csv_reader *r, sm_error *err)
     return SM_OK;
 }
 
-sm_status sm_csv_reader_open(sm_csv_reader *r, sm_mem *m, const char *path, const sm_csv_options *o, sm_error *err)
+sm_status sm_csv_reader_open(sm_csv_reader *r, sm_mem *m, const char *path, const sm_csv_options *o,
+                             sm_error *err)
 {
     sm_status status;
     char special = o->text_format ? '\\' : o->quote, escape = o->text_format ? '\\' : o->escape;
@@ -96,7 +97,8 @@ static bool scan_stretch(sm_csv_reader *r)
         size_t left = r->end - r->scanned;
         uint32_t n = left < STRETCH_BYTES ? (uint32_t)left : STRETCH_BYTES;
         r->special_base = r->scanned;
-        r->n_specials = k->find_bytes(r->buf + r->scanned, (n + 63) & ~63u, r->special_bytes, r->specials);
+        r->n_specials =
+            k->find_bytes(r->buf + r->scanned, (n + 63) & ~63u, r->special_bytes, r->specials);
         while (r->n_specials && r->specials[r->n_specials - 1] >= n) r->n_specials--;
         r->scanned += n;
     }
@@ -119,7 +121,8 @@ static sm_status grow_fields(sm_csv_reader *r, sm_error *err)
 {
     uint32_t cap = r->cap_fields ? r->cap_fields * 2 : 1024;
     void *p = r->fields;
-    SM_TRY(sm_realloc(r->mem, &p, r->cap_fields * sizeof *r->fields, cap * sizeof *r->fields, "CSV", err));
+    SM_TRY(sm_realloc(r->mem, &p, r->cap_fields * sizeof *r->fields, cap * sizeof *r->fields, "CSV",
+                      err));
     r->fields = p;
     r->cap_fields = cap;
     return SM_OK;
@@ -131,7 +134,8 @@ static size_t unquote(const sm_csv_options *o, const char *s, size_t len, char *
     size_t n = 0;
     for (size_t i = 0; i < len; i++) {
         char c = s[i];
-        if (inside && c == o->escape && i + 1 < len && (s[i + 1] == o->quote || s[i + 1] == o->escape))
+        if (inside && c == o->escape && i + 1 < len &&
+            (s[i + 1] == o->quote || s[i + 1] == o->escape))
             to[n++] = s[++i];
         else if (c == o->quote)
             inside = !inside;
@@ -141,7 +145,10 @@ static size_t unquote(const sm_csv_options *o, const char *s, size_t len, char *
     return n;
 }
 
-static bool octal(char c) { return c >= '0' && c <= '7'; }
+static bool octal(char c)
+{
+    return c >= '0' && c <= '7';
+}
 
 static int hex(char c)
 {
@@ -150,7 +157,8 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte of a backslash sequence; *i is at the character behind the backslash and left at its last. */
+/* The byte of a backslash sequence; *i is at the character behind the backslash and left at its
+ * last. */
 static char unescape_one(const char *s, size_t len, size_t *i)
 {
     char c = s[*i];
@@ -164,12 +172,14 @@ static char unescape_one(const char *s, size_t len, size_t *i)
     case 'v': return '\v';
     case 'x':
         if (*i + 1 >= len || hex(s[*i + 1]) < 0) return c;
-        for (int k = 0; k < 2 && *i + 1 < len && hex(s[*i + 1]) >= 0; k++) value = value * 16 + hex(s[++*i]);
+        for (int k = 0; k < 2 && *i + 1 < len && hex(s[*i + 1]) >= 0; k++)
+            value = value * 16 + hex(s[++*i]);
         return (char)value;
     default:
         if (!octal(c)) return c;
         value = c - '0';
-        for (int k = 0; k < 2 && *i + 1 < len && octal(s[*i + 1]); k++) value = value * 8 + (s[++*i] - '0');
+        for (int k = 0; k < 2 && *i + 1 < len && octal(s[*i + 1]); k++)
+            value = value * 8 + (s[++*i] - '0');
         return (char)value;
     }
 }
@@ -189,12 +199,13 @@ static size_t unescape(const char *s, size_t len, char *to)
 }
 
 /* A field with quotes or escapes. Quoted as a whole, without escapes, it is a view of the inside. */
-static SM_NOINLINE sm_status clean_field(sm_csv_reader *r, sm_csv_field *f, uint32_t n_quotes, bool escaped,
-                                         sm_error *err)
+static SM_NOINLINE sm_status clean_field(sm_csv_reader *r, sm_csv_field *f, uint32_t n_quotes,
+                                         bool escaped, sm_error *err)
 {
     const sm_csv_options *o = r->o;
     char *to;
-    if (!o->text_format && n_quotes == 2 && !escaped && f->s[0] == o->quote && f->s[f->len - 1] == o->quote) {
+    if (!o->text_format && n_quotes == 2 && !escaped && f->s[0] == o->quote &&
+        f->s[f->len - 1] == o->quote) {
         f->s++;
         f->len -= 2;
         return SM_OK;
@@ -206,15 +217,16 @@ static SM_NOINLINE sm_status clean_field(sm_csv_reader *r, sm_csv_field *f, uint
     return SM_OK;
 }
 
-SM_INLINE sm_status push_field(sm_csv_reader *r, size_t from, size_t to, uint32_t n_quotes, bool escaped,
-                               sm_error *err)
+SM_INLINE sm_status push_field(sm_csv_reader *r, size_t from, size_t to, uint32_t n_quotes,
+                               bool escaped, sm_error *err)
 {
     const char *s = r->buf + from;
     size_t len = to - from;
     bool is_null;
     if (SM_UNLIKELY(r->n_fields == r->cap_fields)) SM_TRY(grow_fields(r, err));
     if (SM_UNLIKELY(len > MAX_FIELD_BYTES)) return sm_raise(err, SM_ERR_TEXT_TOO_LONG);
-    is_null = len == r->null_len && !n_quotes && r->o->null_text && memcmp(s, r->o->null_text, len) == 0;
+    is_null =
+        len == r->null_len && !n_quotes && r->o->null_text && memcmp(s, r->o->null_text, len) == 0;
     r->fields[r->n_fields] = (sm_csv_field){s, (uint32_t)len, is_null};
     if (SM_UNLIKELY(n_quotes || escaped) && !is_null)
         SM_TRY(clean_field(r, &r->fields[r->n_fields], n_quotes, escaped, err));
@@ -232,7 +244,8 @@ static outcome bad(sm_csv_reader *r, const char *message)
     return BAD;
 }
 
-/* The length of the line end at p (a \n or \r outside quotes), 0 if more bytes are needed to tell, or -1. */
+/* The length of the line end at p (a \n or \r outside quotes), 0 if more bytes are needed to tell,
+ * or -1. */
 static int line_end(sm_csv_reader *r, size_t p)
 {
     if (r->buf[p] == '\n') {
@@ -250,10 +263,11 @@ static int line_end(sm_csv_reader *r, size_t p)
     return 1;
 }
 
-static void close_record(sm_csv_reader *r, uint32_t first_field, size_t end, size_t next, uint64_t more_lines)
+static void close_record(sm_csv_reader *r, uint32_t first_field, size_t end, size_t next,
+                         uint64_t more_lines)
 {
-    r->records[r->n_records++] = (sm_csv_record){r->line, first_field, r->n_fields - first_field, r->buf + r->at,
-                                                 end - r->at};
+    r->records[r->n_records++] = (sm_csv_record){r->line, first_field, r->n_fields - first_field,
+                                                 r->buf + r->at, end - r->at};
     r->at = next;
     r->line += 1 + more_lines;
 }
@@ -276,8 +290,10 @@ static sm_status parse_record(sm_csv_reader *r, outcome *out, sm_error *err)
         char c;
         int n;
         if (p == r->end) {
-            if (!r->eof) *out = NEED_MORE;
-            else if (inside) *out = bad(r, "unterminated CSV quoted field");
+            if (!r->eof)
+                *out = NEED_MORE;
+            else if (inside)
+                *out = bad(r, "unterminated CSV quoted field");
             else {
                 SM_TRY(push_field(r, from, p, n_quotes, escaped, err));
                 close_record(r, first_field, p, p, lines);
@@ -306,7 +322,8 @@ static sm_status parse_record(sm_csv_reader *r, outcome *out, sm_error *err)
             }
             escaped = true;
             /* the next byte is taken as it is; CSV does that for a quote or an escape only */
-            if (o->text_format || (p + 1 < r->end && (r->buf[p + 1] == quote || r->buf[p + 1] == o->escape))) {
+            if (o->text_format ||
+                (p + 1 < r->end && (r->buf[p + 1] == quote || r->buf[p + 1] == o->escape))) {
                 lines += r->buf[p + 1] == '\n';
                 low = p + 2;
             }
@@ -334,7 +351,8 @@ static sm_status parse_record(sm_csv_reader *r, outcome *out, sm_error *err)
     return SM_OK;
 }
 
-/* Moves the unread bytes to the front and reads more behind them, in a larger window if they fill it. */
+/* Moves the unread bytes to the front and reads more behind them, in a larger window if they fill
+ * it. */
 static sm_status refill(sm_csv_reader *r, sm_error *err)
 {
     size_t left = r->end - r->at;
@@ -343,7 +361,8 @@ static sm_status refill(sm_csv_reader *r, sm_error *err)
     r->end = left;
     if (left == r->cap) {
         void *p = r->buf;
-        SM_TRY(sm_realloc(r->mem, &p, r->cap + SM_PAD_BYTES, r->cap * 2 + SM_PAD_BYTES, "CSV", err));
+        SM_TRY(
+            sm_realloc(r->mem, &p, r->cap + SM_PAD_BYTES, r->cap * 2 + SM_PAD_BYTES, "CSV", err));
         r->buf = p;
         r->cap *= 2;
     }
@@ -389,7 +408,8 @@ sm_status sm_csv_reader_skip_line(sm_csv_reader *r, sm_csv_record *line, sm_erro
     const char *found;
     size_t len;
     r->n_records = r->n_fields = 0;
-    while (!(found = memchr(r->buf + r->at, stop, r->end - r->at)) && !r->eof) SM_TRY(refill(r, err));
+    while (!(found = memchr(r->buf + r->at, stop, r->end - r->at)) && !r->eof)
+        SM_TRY(refill(r, err));
     len = found ? (size_t)(found - r->buf) - r->at : r->end - r->at;
     *line = (sm_csv_record){.line = r->line, .raw = r->buf + r->at, .raw_len = len};
     r->at += len + (found != NULL);

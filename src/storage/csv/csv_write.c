@@ -1,5 +1,5 @@
-/* A version as CSV or text format, so that reading it back gives the same values: a field is quoted when it holds a
- * special byte or would be taken for NULL. */
+/* A version as CSV or text format, so that reading it back gives the same values: a field is quoted
+ * when it holds a special byte or would be taken for NULL. */
 #include "runtime/format.h"
 #include "storage/csv/csv.h"
 
@@ -46,7 +46,8 @@ static bool needs_quotes(const writer *w, const char *s, size_t len, bool alone)
     if (len == w->null_len && memcmp(s, w->null_text, len) == 0) return true;
     if (alone && len == 2 && memcmp(s, "\\.", 2) == 0) return true; /* PostgreSQL's end of data */
     for (size_t i = 0; i < len; i++)
-        if (s[i] == w->o->delimiter || s[i] == w->o->quote || s[i] == '\n' || s[i] == '\r') return true;
+        if (s[i] == w->o->delimiter || s[i] == w->o->quote || s[i] == '\n' || s[i] == '\r')
+            return true;
     return false;
 }
 
