@@ -84,7 +84,9 @@ static sm_status run_open(sm_run *r, sm_exec *x, sm_pipeline *p, sm_pipeline_rep
         (keeps_partials(p) && !(r->partials && r->partial_set)) || (keeps_segments(p) && !r->segments)) {
         return sm_arena_failed(a, err);
     }
-    if (pthread_mutex_init(&r->lock, NULL)) return sm_raise(err, SM_ERR_INTERNAL, "no mutex");
+    if (pthread_mutex_init(&r->lock, NULL) || pthread_mutex_init(&r->compile_lock, NULL)) {
+        return sm_raise(err, SM_ERR_INTERNAL, "no mutex");
+    }
     return SM_OK;
 }
 
@@ -96,6 +98,7 @@ static void run_close(sm_run *r)
         if (r->segments && r->segments[u].sink) sm_agg_local_reset(&r->segments[u]);
     }
     sm_compile_result_unref(atomic_load(&r->compiled));
+    pthread_mutex_destroy(&r->compile_lock);
     pthread_mutex_destroy(&r->lock);
 }
 

@@ -135,9 +135,10 @@ static bool compile_now(sm_run_worker *rw)
     sm_run *run = rw->run;
     sm_jit_code *code = NULL;
     sm_error err = {0};
-    if (rw->module->compile(run->p, rw->sig, &run->x->options.jit, &code, &err) != SM_OK) {
-        return fail_pipeline(run, err.message);
-    }
+    pthread_mutex_lock(&run->compile_lock); /* the second worker finds what the first has made */
+    sm_status s = rw->module->compile(run->p, rw->sig, &run->x->options.jit, &code, &err);
+    pthread_mutex_unlock(&run->compile_lock);
+    if (s != SM_OK) return fail_pipeline(run, err.message);
     if (!take_code(rw, code)) return false;
     count_code(rw);
     return true;
@@ -301,6 +302,21 @@ static sm_status call(sm_run_worker *rw, sm_jit_args *args, uint32_t *ran, bool 
     return SM_OK;
 }
 
+/* Compiled code counts from the first filter on; what comes to it leaves every step before. */
+static void count_steps(sm_run_worker *rw, uint32_t n_rows)
+{
+    const sm_pipeline *p = rw->run->p;
+    uint64_t n = n_rows;
+    bool counted = false;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        counted |= p->steps[i].kind == SM_STEP_FILTER;
+        if (counted) n = rw->step_rows[i];
+        rw->w.stats[i + 1].rows_out += n;
+        rw->step_rows[i] = 0;
+    }
+    rw->w.stats[p->n_steps + 1].rows_out += n;
+}
+
 sm_status sm_jit_run(sm_run_worker *rw, uint32_t from, uint32_t to, uint32_t *stop, uint32_t *end)
 {
     const sm_chunk *chunk = rw->pin.chunk;
@@ -343,10 +359,8 @@ sm_status sm_jit_run(sm_run_worker *rw, uint32_t from, uint32_t to, uint32_t *st
             break;
         }
     }
-    for (uint32_t i = 0; args.step_rows && i < p->n_steps; i++) {
-        rw->w.stats[i + 1].rows_out += rw->step_rows[i];
-        rw->step_rows[i] = 0;
-    }
+    uint32_t behind = block * SM_BLOCK_ROWS < to ? block * SM_BLOCK_ROWS : to;
+    if (args.step_rows && behind > from) count_steps(rw, behind - from);
     sm_arena_rewind(&rw->w.scratch);
     return s;
 }

@@ -30,6 +30,8 @@ typedef struct sm_run {
     bool *partial_set;
     sm_agg_local *segments;  /* AGG, DIRECT and HASH, order-sensitive: by unit */
 
+    pthread_mutex_t compile_lock; /* one worker compiles at a time */
+
     /* tiering */
     sm_tier tier;            /* of all morsels; AUTO: measured */
     const sm_jit_module *module;
