@@ -320,7 +320,6 @@ static void count_steps(sm_run_worker *rw, uint32_t n_rows)
 sm_status sm_jit_run(sm_run_worker *rw, uint32_t from, uint32_t to, uint32_t *stop, uint32_t *end)
 {
     const sm_chunk *chunk = rw->pin.chunk;
-    const sm_pipeline *p = rw->run->p;
     sm_opctx cx = {.scratch = &rw->w.scratch};
     sm_jit_args args = {.cols = rw->cols,
                         .consts = rw->consts,
