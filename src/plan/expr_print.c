@@ -167,23 +167,10 @@ static void put_cast(const printer *p, const sm_expr *e)
     sm_out_format(p->o, "::%s", type);
 }
 
-/* Operations on decimals are the binder's choice and have no name of their own in ops.def. */
+/* Functions of decimals take more than the binder's search by name can find, so their rows have none. */
 static const char *sql_name(sm_op op)
 {
     switch (op) {
-    case SM_OP_add_d64:
-    case SM_OP_add_d128: return "+";
-    case SM_OP_sub_d64:
-    case SM_OP_sub_d128:
-    case SM_OP_neg_d64:
-    case SM_OP_neg_d128: return "-";
-    case SM_OP_mul_d64:
-    case SM_OP_mul_d128: return "*";
-    case SM_OP_mod_d64:
-    case SM_OP_mod_d128: return "%";
-    case SM_OP_div_d128: return "/";
-    case SM_OP_abs_d64:
-    case SM_OP_abs_d128: return "abs";
     case SM_OP_mod_f64: return "mod";
     case SM_OP_round_d128: return "round";
     case SM_OP_trunc_d128: return "trunc";

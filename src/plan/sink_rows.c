@@ -9,6 +9,7 @@ typedef struct rows {
     const sm_chunk **chunks;
     uint64_t *first; /* number of each chunk's first row among all; n_chunks + 1 */
     uint64_t n_chunks, n_rows;
+    uint32_t most_rows; /* of a chunk */
     sm_arena scratch;
     sm_builder *b;
     sm_error *err;
@@ -24,8 +25,8 @@ static sm_status load_key(rows *r, const sm_order *o, sm_sort_key *key)
     size_t bytes = sm_phys_bytes(phys);
     char *data = sm_arena_vector(&r->scratch, r->n_rows * bytes);
     uint64_t *valid = sm_arena_vector(&r->scratch, sm_bit_words(r->n_rows) * 8);
-    sm_decode_room room = {sm_arena_vector(&r->scratch, SM_CHUNK_ROWS * bytes), NULL,
-                           sm_arena_vector(&r->scratch, SM_CHUNK_ROWS / 8 + 8)};
+    sm_decode_room room = {sm_arena_vector(&r->scratch, r->most_rows * bytes), NULL,
+                           sm_arena_vector(&r->scratch, r->most_rows / 8 + 16)};
     if (!data || !valid || !room.data || !room.valid) return sm_arena_failed(&r->scratch, r->err);
     bool nulls = false;
     for (uint64_t c = 0; c < r->n_chunks; c++) {
@@ -227,7 +228,9 @@ static sm_status list_chunks(rows *r, sm_version *const *parts, uint64_t n_parts
     for (uint64_t i = 0; i < n_parts; i++) {
         for (uint64_t c = 0; parts[i] && c < parts[i]->n_chunks; c++) {
             r->chunks[r->n_chunks++] = parts[i]->chunks[c];
-            r->n_rows += parts[i]->chunks[c]->n_rows;
+            uint32_t n_rows = parts[i]->chunks[c]->n_rows;
+            r->n_rows += n_rows;
+            if (n_rows > r->most_rows) r->most_rows = n_rows;
             r->first[r->n_chunks] = r->n_rows;
         }
     }
