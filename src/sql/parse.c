@@ -46,7 +46,7 @@ static uint32_t item_depth(const level *l) { return l->operators + l->inner; }
 
 static sm_status too_complex(sm_error *err)
 {
-    return sm_raise(err, SM_ERR_TOO_COMPLEX, "more than 20000 operators in one expression");
+    return sm_raise(err, SM_ERR_TOO_COMPLEX, "more than 20000 operators and brackets nested in one expression");
 }
 
 static sm_status bound_depth(sm_arena *scratch, const PgQuery__ScanResult *scan, sm_error *err)
@@ -128,12 +128,13 @@ static const ProtobufCMessage *child_at(const char *first, size_t k)
     return child;
 }
 
-/* Depth in Node messages, by the generated descriptors; stops above MAX_DEPTH. */
+/* Depth in nodes (and set operations, which nest without a Node between), by the generated descriptors; stops above
+ * MAX_DEPTH. */
 static unsigned tree_depth(const ProtobufCMessage *m, unsigned depth)
 {
     unsigned deepest = depth;
     const char *first;
-    if (m->descriptor == &pg_query__node__descriptor) depth++;
+    depth += m->descriptor == &pg_query__node__descriptor || m->descriptor == &pg_query__select_stmt__descriptor;
     if (depth > MAX_DEPTH) return depth;
     for (unsigned i = 0; i < m->descriptor->n_fields && deepest <= MAX_DEPTH; i++) {
         size_t n = children(m, &m->descriptor->fields[i], &first);

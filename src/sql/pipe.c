@@ -7,7 +7,7 @@
 
 #include "sql/bind.h"
 
-enum { MAX_NESTED_PLANS = 500 };
+enum { MAX_NESTED_PLANS = 100 };
 
 typedef struct pipe_state {
     sm_binder *b;
@@ -361,7 +361,7 @@ static sm_status bind_plan(sm_binder *b, size_t from, size_t to, unsigned depth,
     size_t at = from;
     bool first = true, last = false;
     *out = (pipe_state){.b = b, .depth = depth};
-    if (depth > MAX_NESTED_PLANS) return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "plans nested more than 500 deep");
+    if (depth > MAX_NESTED_PLANS) return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "plans nested more than 100 deep");
     while (!last) {
         unsigned brackets = 0;
         sm_tok word = token(b, to, &at), t = word;
