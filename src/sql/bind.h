@@ -1,5 +1,6 @@
-/* What the files of the binder share. The order to read them in: bind.c (statements), bind_select.c, bind_from.c,
- * bind_group.c, bind_expr.c, bind_op.c, bind_func.c, bind_cast.c, bind_type.c, names.c. */
+/* What the files of the binder share. The order to read them in: bind.c (statements),
+ * bind_select.c, bind_from.c, bind_group.c, bind_expr.c, bind_op.c, bind_func.c, bind_cast.c,
+ * bind_type.c, names.c. */
 #ifndef SM_SQL_BIND_H
 #define SM_SQL_BIND_H
 
@@ -40,8 +41,8 @@ typedef struct sm_scope {
     const char *rel; /* the relation's name, even if it has no column; NULL = none */
 } sm_scope;
 
-/* Aggregate calls met while binding expressions. A call stands in an expression as a COLUMN numbered from
- * SM_AGG_COLUMN until sm_regroup replaces it. */
+/* Aggregate calls met while binding expressions. A call stands in an expression as a COLUMN
+ * numbered from SM_AGG_COLUMN until sm_regroup replaces it. */
 typedef struct sm_agg_list {
     uint32_t n, room;
     sm_agg_call *calls;
@@ -53,18 +54,19 @@ typedef struct sm_ctx {
     sm_binder *b;
     const sm_scope *scope; /* NULL: no columns at all */
     const char *clause;    /* "WHERE": for messages */
-    const char *no_columns; /* message of SM_ERR_INVALID_REFERENCE where columns are not allowed at all */
-    sm_agg_list *aggs;     /* NULL: no aggregates here */
+    const char
+        *no_columns; /* message of SM_ERR_INVALID_REFERENCE where columns are not allowed at all */
+    sm_agg_list *aggs; /* NULL: no aggregates here */
     bool in_aggregate;
 } sm_ctx;
 
 /* A type as written in a cast or column definition. */
 typedef struct sm_target {
-    sm_type type; /* numeric without (p,s): SM_TYPE_BARE_DECIMAL */
-    int32_t max_chars; /* varchar(n), char(n); 0 = none */
-    bool is_char;      /* char(n): trailing blanks are cut */
+    sm_type type;            /* numeric without (p,s): SM_TYPE_BARE_DECIMAL */
+    int32_t max_chars;       /* varchar(n), char(n); 0 = none */
+    bool is_char;            /* char(n): trailing blanks are cut */
     int32_t interval_fields; /* interval '1' month: PostgreSQL's field bits; 0 = all */
-    const char *name;  /* output column name of a cast to it */
+    const char *name;        /* output column name of a cast to it */
 } sm_target;
 
 typedef enum sm_cast_kind { SM_CAST_IMPLICIT, SM_CAST_ASSIGN, SM_CAST_EXPLICIT } sm_cast_kind;
@@ -77,10 +79,10 @@ int32_t sm_position(const sm_binder *b, int32_t location);
 /** Gives an error that was just raised a position, if it has none. */
 sm_status sm_blame(const sm_binder *b, int32_t location, sm_status s);
 sm_status sm_out_of_memory(const sm_binder *b);
-/** Parses a piece of the statement, [from, to), between a prefix and a suffix, and makes b->shift fit it. *out is NULL
- *  if there is nothing; more than one statement is an error. */
-sm_status sm_parse_piece(sm_binder *b, const char *prefix, size_t from, size_t to, const char *suffix,
-                         const pg_node **out);
+/** Parses a piece of the statement, [from, to), between a prefix and a suffix, and makes b->shift
+ * fit it. *out is NULL if there is nothing; more than one statement is an error. */
+sm_status sm_parse_piece(sm_binder *b, const char *prefix, size_t from, size_t to,
+                         const char *suffix, const pg_node **out);
 /** Binds a parsed statement. */
 sm_status sm_bind_statement(sm_binder *b, const pg_node *stmt, sm_stmt *out);
 /** Options of EXPLAIN. */
@@ -98,15 +100,16 @@ sm_status sm_bind_drop(sm_binder *b, const PgQuery__DropStmt *d, sm_stmt *out);
 sm_status sm_bind_insert(sm_binder *b, const PgQuery__InsertStmt *i, sm_stmt *out);
 sm_status sm_bind_set(sm_binder *b, const PgQuery__VariableSetStmt *s, sm_stmt *out);
 /** Number of a table's column; a hint names the nearest. */
-sm_status sm_find_table_column(sm_binder *b, const sm_version *t, const char *name, int32_t location, uint32_t *out);
+sm_status sm_find_table_column(sm_binder *b, const sm_version *t, const char *name,
+                               int32_t location, uint32_t *out);
 /* ---- bind_copy.c ---- */
 sm_status sm_bind_copy(sm_binder *b, const PgQuery__CopyStmt *c, sm_stmt *out);
 
 /* ---- bind_select.c ---- */
 sm_status sm_bind_select(sm_binder *b, const PgQuery__SelectStmt *s, sm_node **out);
 /** Rows of VALUES; types (n_types of them) are the columns' if given, else the common ones. */
-sm_status sm_bind_values(sm_binder *b, const PgQuery__SelectStmt *s, const sm_target *types, uint32_t n_types,
-                         sm_node **out);
+sm_status sm_bind_values(sm_binder *b, const PgQuery__SelectStmt *s, const sm_target *types,
+                         uint32_t n_types, sm_node **out);
 /** An item list of SELECT (stars expanded): expressions and output names. */
 typedef struct sm_targets {
     uint32_t n, room;
@@ -119,14 +122,16 @@ sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *na
 /** A LIMIT or OFFSET expression as bigint; NULL when there is none, or it is NULL. */
 sm_status sm_bind_count(sm_binder *b, const char *clause, const pg_node *n, sm_expr **out);
 /** LIMIT node above in, or in itself. */
-sm_status sm_bind_limit(sm_binder *b, const pg_node *count, const pg_node *offset, sm_node *in, sm_node **out);
+sm_status sm_bind_limit(sm_binder *b, const pg_node *count, const pg_node *offset, sm_node *in,
+                        sm_node **out);
 /** FILTER node above in. */
 sm_status sm_bind_where(sm_ctx *cx, const pg_node *n, sm_node *in, sm_node **out);
 /** Direction and place of NULLs of an ORDER BY item. */
 void sm_order_flags(const PgQuery__SortBy *s, sm_order *o);
 
 /* ---- bind_from.c ---- */
-sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out, sm_scope *scope);
+sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out,
+                       sm_scope *scope);
 /** The current version of a table, referenced by the statement; a hint names the nearest table. */
 sm_status sm_bind_table(sm_binder *b, const PgQuery__RangeVar *v, sm_version **out);
 /** SCAN node. */
@@ -136,8 +141,8 @@ sm_status sm_scope_of(sm_binder *b, const sm_node *n, const char *rel, sm_scope 
 /** Renames a node's first n columns. */
 sm_status sm_rename(sm_binder *b, sm_node *in, const char *const *names, uint32_t n, sm_node **out);
 /** PROJECT above in, or in itself if that changes nothing but names. */
-sm_status sm_project(sm_binder *b, sm_node *in, sm_expr *const *exprs, const char *const *names, uint32_t n,
-                     sm_node **out);
+sm_status sm_project(sm_binder *b, sm_node *in, sm_expr *const *exprs, const char *const *names,
+                     uint32_t n, sm_node **out);
 /** A node that passes its input's columns through. */
 sm_node *sm_pass(sm_binder *b, sm_node_kind kind, sm_node *in);
 
@@ -147,12 +152,12 @@ const char *sm_unique_name(sm_binder *b, const char *base, const sm_col *cols, u
 /** Adds a call, or finds its equal; *column is its placeholder's number. */
 sm_status sm_agg_add(sm_binder *b, sm_agg_list *l, const sm_agg_call *call, uint32_t *column);
 /** AGGREGATE node. */
-sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr *const *keys, uint32_t n_keys,
-                       const sm_agg_list *aggs, sm_node **out);
+sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr *const *keys,
+                       uint32_t n_keys, const sm_agg_list *aggs, sm_node **out);
 /** e, which was bound over the aggregate's input, as an expression over its output.
  *  errors  SM_ERR_GROUPING: a column that is neither a key nor inside an aggregate */
-sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, uint32_t n_keys, sm_expr *e,
-                     sm_expr **out);
+sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, uint32_t n_keys,
+                     sm_expr *e, sm_expr **out);
 
 /* ---- bind_expr.c ---- */
 sm_status sm_bind_expr(sm_ctx *cx, const pg_node *n, sm_expr **out);
@@ -162,21 +167,23 @@ sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out)
 
 /* ---- bind_op.c ---- */
 /** left may be NULL (prefix operator). */
-sm_status sm_bind_operator(sm_ctx *cx, const char *op, sm_expr *left, sm_expr *right, int32_t location,
-                           sm_expr **out);
-sm_status sm_compare(sm_binder *b, const char *op, sm_expr *left, sm_expr *right, int32_t location, sm_expr **out);
+sm_status sm_bind_operator(sm_ctx *cx, const char *op, sm_expr *left, sm_expr *right,
+                           int32_t location, sm_expr **out);
+sm_status sm_compare(sm_binder *b, const char *op, sm_expr *left, sm_expr *right, int32_t location,
+                     sm_expr **out);
 sm_status sm_negate(sm_binder *b, sm_expr *e, sm_expr **out);
 /** Refuses an operand that a rewriting repeats so often that the expression would explode. */
 sm_status sm_check_repeat(sm_binder *b, const sm_expr *e, uint32_t times, int32_t location);
 
 /* ---- bind_func.c ---- */
 sm_status sm_bind_function(sm_ctx *cx, const PgQuery__FuncCall *f, sm_expr **out);
-/** The operation of an operator or function name for these arguments, which are coerced to it. *op is SM_N_OPS if none
- *  fits. Operations on decimals are not looked at. */
+/** The operation of an operator or function name for these arguments, which are coerced to it. *op
+ * is SM_N_OPS if none fits. Operations on decimals are not looked at. */
 sm_status sm_find_op(sm_binder *b, const char *name, sm_expr **args, uint32_t n_args, sm_op *op);
 
 /* ---- bind_cast.c ---- */
-sm_status sm_cast(sm_binder *b, sm_expr *e, const sm_target *to, sm_cast_kind kind, int32_t location, sm_expr **out);
+sm_status sm_cast(sm_binder *b, sm_expr *e, const sm_target *to, sm_cast_kind kind,
+                  int32_t location, sm_expr **out);
 /** Implicit cast to a plain type. */
 sm_status sm_coerce(sm_binder *b, sm_expr *e, sm_type to, sm_expr **out);
 bool sm_can_coerce(sm_type from, sm_type to);
@@ -187,16 +194,17 @@ sm_status sm_rescale(sm_binder *b, sm_expr *e, unsigned precision, unsigned scal
 sm_status sm_to_decimal(sm_binder *b, sm_expr *e, sm_expr **out);
 /** Literals and parameters of no type yet become text. */
 sm_status sm_decide(sm_binder *b, sm_expr **e);
-/** One type for all; what names the construct in the error ("CASE").  errors  SM_ERR_TYPE_MISMATCH */
+/** One type for all; what names the construct in the error ("CASE").  errors  SM_ERR_TYPE_MISMATCH
+ */
 sm_status sm_common_type(sm_binder *b, const char *what, sm_expr **exprs, uint32_t n, sm_type *out);
 /** Coerces all to one type. */
 sm_status sm_unify(sm_binder *b, const char *what, sm_expr **exprs, uint32_t n, sm_type *out);
 /** Operation node with imm and position set, folded if it is constant. */
-sm_status sm_make_op(sm_binder *b, sm_op op, sm_type type, sm_expr *const *args, uint32_t n, int32_t imm0,
-                     int32_t imm1, sm_expr **out);
+sm_status sm_make_op(sm_binder *b, sm_op op, sm_type type, sm_expr *const *args, uint32_t n,
+                     int32_t imm0, int32_t imm1, sm_expr **out);
 /** AND, OR, CASE, COALESCE or IS_NULL node. */
-sm_status sm_make_node(sm_binder *b, sm_expr_kind kind, sm_type type, sm_expr *const *args, uint32_t n,
-                       int32_t position, sm_expr **out);
+sm_status sm_make_node(sm_binder *b, sm_expr_kind kind, sm_type type, sm_expr *const *args,
+                       uint32_t n, int32_t position, sm_expr **out);
 sm_expr *sm_make_bool(sm_binder *b, bool v, int32_t position);
 sm_expr *sm_make_int(sm_binder *b, int32_t v, int32_t position);
 sm_expr *sm_make_text(sm_binder *b, const char *s, int32_t position);
@@ -217,7 +225,8 @@ typedef struct sm_nearest {
 void sm_nearest_offer(sm_nearest *n, const char *candidate);
 /** Name that PostgreSQL gives an unnamed output column. */
 const char *sm_output_name(const pg_node *n);
-/** Last part of a qualified function, operator or type name; *qualified if another schema than the usual is named. */
+/** Last part of a qualified function, operator or type name; *qualified if another schema than the
+ * usual is named. */
 const char *sm_last_name(size_t n, pg_node *const *names, bool *foreign);
 /** Copy in the statement's memory. */
 const char *sm_keep(sm_binder *b, const char *s);

@@ -1,8 +1,9 @@
-/* Casts: what may become what, by which operations, and what a literal of no type yet becomes. Read bind.h first.
+/* Casts: what may become what, by which operations, and what a literal of no type yet becomes. Read
+ * bind.h first.
  *
- * Decimals are integers of known scale, in 64 bits up to 18 digits and 128 above; a cast between two of them scales,
- * then checks the digits if they may not fit, then changes the width. A cast that changes nothing but the type's name
- * in the plan is up_d64 by 10^0. */
+ * Decimals are integers of known scale, in 64 bits up to 18 digits and 128 above; a cast between
+ * two of them scales, then checks the digits if they may not fit, then changes the width. A cast
+ * that changes nothing but the type's name in the plan is up_d64 by 10^0. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@
 /* Numbers in the order of implicit casts; -1 for other types. */
 static int number_rank(sm_type t)
 {
-    static const int8_t ranks[SM_N_TYPES] = {
-        [SM_INT16] = 1, [SM_INT32] = 2, [SM_INT64] = 3, [SM_DECIMAL] = 4, [SM_FLOAT32] = 5, [SM_FLOAT64] = 6};
+    static const int8_t ranks[SM_N_TYPES] = {[SM_INT16] = 1,   [SM_INT32] = 2,   [SM_INT64] = 3,
+                                             [SM_DECIMAL] = 4, [SM_FLOAT32] = 5, [SM_FLOAT64] = 6};
     return ranks[t.id] - 1;
 }
 
@@ -29,17 +30,25 @@ static int cast_needs(sm_type from, sm_type to)
     if (from.id == SM_TEXT) return SM_CAST_EXPLICIT;
     if (from.id == SM_DATE && to.id == SM_TIMESTAMP) return SM_CAST_IMPLICIT;
     if (from.id == SM_TIMESTAMP && to.id == SM_DATE) return SM_CAST_ASSIGN;
-    if ((from.id == SM_BOOL && to.id == SM_INT32) || (from.id == SM_INT32 && to.id == SM_BOOL)) return SM_CAST_EXPLICIT;
+    if ((from.id == SM_BOOL && to.id == SM_INT32) || (from.id == SM_INT32 && to.id == SM_BOOL))
+        return SM_CAST_EXPLICIT;
     return SM_CAST_EXPLICIT + 1;
 }
 
-bool sm_can_coerce(sm_type from, sm_type to) { return cast_needs(from, to) == SM_CAST_IMPLICIT; }
+bool sm_can_coerce(sm_type from, sm_type to)
+{
+    return cast_needs(from, to) == SM_CAST_IMPLICIT;
+}
 
-bool sm_can_assign(sm_type from, sm_type to) { return cast_needs(from, to) <= SM_CAST_ASSIGN; }
+bool sm_can_assign(sm_type from, sm_type to)
+{
+    return cast_needs(from, to) <= SM_CAST_ASSIGN;
+}
 
 /* ---- by which operations ---- */
 
-static sm_status unary(sm_binder *b, sm_op op, sm_type type, sm_expr *e, int32_t imm0, int32_t imm1, sm_expr **out)
+static sm_status unary(sm_binder *b, sm_op op, sm_type type, sm_expr *e, int32_t imm0, int32_t imm1,
+                       sm_expr **out)
 {
     return sm_make_op(b, op, type, &e, 1, imm0, imm1, out);
 }
@@ -50,7 +59,10 @@ static sm_status relabel(sm_binder *b, sm_type type, sm_expr *e, sm_expr **out)
     return unary(b, SM_OP_up_d64, type, e, 0, 0, out);
 }
 
-static bool is_short(sm_type t) { return t.precision <= SM_DEC64_DIGITS; }
+static bool is_short(sm_type t)
+{
+    return t.precision <= SM_DEC64_DIGITS;
+}
 
 static sm_type decimal_of(unsigned precision, unsigned scale)
 {
@@ -61,7 +73,8 @@ static sm_type decimal_of(unsigned precision, unsigned scale)
 static sm_status widen(sm_binder *b, sm_expr *e, sm_expr **out)
 {
     if (!is_short(e->type)) return *out = e, SM_OK;
-    return unary(b, SM_OP_i64_to_d128, sm_decimal(SM_DEC64_DIGITS + 1, e->type.scale), e, 0, 0, out);
+    return unary(b, SM_OP_i64_to_d128, sm_decimal(SM_DEC64_DIGITS + 1, e->type.scale), e, 0, 0,
+                 out);
 }
 
 static sm_status scale_up(sm_binder *b, sm_expr *e, unsigned by, sm_expr **out)
@@ -75,10 +88,12 @@ static sm_status scale_up(sm_binder *b, sm_expr *e, unsigned by, sm_expr **out)
 static sm_status scale_down(sm_binder *b, sm_expr *e, unsigned by, sm_expr **out)
 {
     bool narrow = is_short(e->type);
-    unsigned digits = e->type.precision > by ? e->type.precision - by + 1u : 1u, scale = e->type.scale - by;
+    unsigned digits = e->type.precision > by ? e->type.precision - by + 1u : 1u,
+             scale = e->type.scale - by;
     if (digits < scale) digits = scale;
     if (!narrow && digits <= SM_DEC64_DIGITS) digits = SM_DEC64_DIGITS + 1;
-    return unary(b, narrow ? SM_OP_down_d64 : SM_OP_down_d128, sm_decimal(digits, scale), e, (int32_t)by, 0, out);
+    return unary(b, narrow ? SM_OP_down_d64 : SM_OP_down_d128, sm_decimal(digits, scale), e,
+                 (int32_t)by, 0, out);
 }
 
 sm_status sm_rescale(sm_binder *b, sm_expr *e, unsigned precision, unsigned scale, sm_expr **out)
@@ -95,7 +110,8 @@ sm_status sm_rescale(sm_binder *b, sm_expr *e, unsigned precision, unsigned scal
     }
     if (digits > precision && precision < SM_DEC_MAX_DIGITS) {
         sm_type fits = is_short(e->type) == is_short(to) ? to : e->type;
-        SM_TRY(unary(b, is_short(e->type) ? SM_OP_fit_d64 : SM_OP_fit_d128, fits, e, (int32_t)precision, 0, &e));
+        SM_TRY(unary(b, is_short(e->type) ? SM_OP_fit_d64 : SM_OP_fit_d128, fits, e,
+                     (int32_t)precision, 0, &e));
     }
     if (is_short(e->type) && !is_short(to)) {
         SM_TRY(unary(b, SM_OP_i64_to_d128, to, e, 0, 0, &e));
@@ -150,8 +166,11 @@ static sm_status number_to_number(sm_binder *b, sm_expr *e, sm_type to, sm_expr 
         {SM_OP_i64_to_i16, SM_OP_i64_to_i32, SM_N_OPS, SM_OP_i64_to_f32, SM_OP_i64_to_f64},
         {SM_OP_f32_to_i16, SM_OP_f32_to_i32, SM_OP_f32_to_i64, SM_N_OPS, SM_OP_f32_to_f64},
         {SM_OP_f64_to_i16, SM_OP_f64_to_i32, SM_OP_f64_to_i64, SM_OP_f64_to_f32, SM_N_OPS}};
-    static const uint8_t index[SM_N_TYPES] = {
-        [SM_INT16] = I16, [SM_INT32] = I32, [SM_INT64] = I64, [SM_FLOAT32] = F32, [SM_FLOAT64] = F64};
+    static const uint8_t index[SM_N_TYPES] = {[SM_INT16] = I16,
+                                              [SM_INT32] = I32,
+                                              [SM_INT64] = I64,
+                                              [SM_FLOAT32] = F32,
+                                              [SM_FLOAT64] = F64};
     sm_op op = ops[index[e->type.id]][index[to.id]];
     return op == SM_N_OPS ? (*out = e, SM_OK) : unary(b, op, to, e, 0, 0, out);
 }
@@ -162,7 +181,8 @@ static sm_status decimal_to_number(sm_binder *b, sm_expr *e, sm_type to, sm_expr
         sm_op op = is_short(e->type) ? SM_OP_d64_to_f64 : SM_OP_d128_to_f64;
         SM_TRY(unary(b, op, sm_type_of(SM_FLOAT64), e, e->type.scale, 0, &e));
     } else {
-        unsigned digits = e->type.scale ? e->type.precision - e->type.scale + 1u : e->type.precision;
+        unsigned digits =
+            e->type.scale ? e->type.precision - e->type.scale + 1u : e->type.precision;
         SM_TRY(sm_rescale(b, e, digits, 0, &e));
         if (is_short(e->type))
             SM_TRY(relabel(b, sm_type_of(SM_INT64), e, &e));
@@ -172,14 +192,17 @@ static sm_status decimal_to_number(sm_binder *b, sm_expr *e, sm_type to, sm_expr
     return number_to_number(b, e, to, out);
 }
 
-static sm_status to_decimal_type(sm_binder *b, sm_expr *e, sm_type to, sm_cast_kind kind, sm_expr **out)
+static sm_status to_decimal_type(sm_binder *b, sm_expr *e, sm_type to, sm_cast_kind kind,
+                                 sm_expr **out)
 {
     bool bare = to.flags & SM_TYPE_BARE_DECIMAL;
     if (sm_type_is_float(e->type)) {
         sm_op op = e->type.id == SM_FLOAT32 ? SM_OP_f32_to_d128 : SM_OP_f64_to_d128;
-        sm_type wide = is_short(to) ? sm_decimal(SM_DEC64_DIGITS + 1, to.scale) : sm_decimal(to.precision, to.scale);
+        sm_type wide = is_short(to) ? sm_decimal(SM_DEC64_DIGITS + 1, to.scale)
+                                    : sm_decimal(to.precision, to.scale);
         SM_TRY(unary(b, op, wide, e, to.scale, to.precision, &e));
-        if (is_short(to)) SM_TRY(unary(b, SM_OP_d128_to_i64, sm_decimal(to.precision, to.scale), e, 0, 0, &e));
+        if (is_short(to))
+            SM_TRY(unary(b, SM_OP_d128_to_i64, sm_decimal(to.precision, to.scale), e, 0, 0, &e));
         return *out = e, SM_OK;
     }
     SM_TRY(sm_to_decimal(b, e, &e));
@@ -218,9 +241,11 @@ static sm_status to_text(sm_binder *b, sm_expr *e, sm_expr **out)
 static sm_status from_text(sm_binder *b, sm_expr *e, sm_type to, sm_expr **out)
 {
     static const sm_op ops[SM_N_TYPES] = {
-        [SM_BOOL] = SM_OP_txt_to_b,      [SM_INT16] = SM_OP_txt_to_i16, [SM_INT32] = SM_OP_txt_to_i32,
-        [SM_INT64] = SM_OP_txt_to_i64,   [SM_FLOAT32] = SM_OP_txt_to_f32, [SM_FLOAT64] = SM_OP_txt_to_f64,
-        [SM_DATE] = SM_OP_txt_to_date,   [SM_TIMESTAMP] = SM_OP_txt_to_ts, [SM_INTERVAL] = SM_OP_txt_to_iv};
+        [SM_BOOL] = SM_OP_txt_to_b,      [SM_INT16] = SM_OP_txt_to_i16,
+        [SM_INT32] = SM_OP_txt_to_i32,   [SM_INT64] = SM_OP_txt_to_i64,
+        [SM_FLOAT32] = SM_OP_txt_to_f32, [SM_FLOAT64] = SM_OP_txt_to_f64,
+        [SM_DATE] = SM_OP_txt_to_date,   [SM_TIMESTAMP] = SM_OP_txt_to_ts,
+        [SM_INTERVAL] = SM_OP_txt_to_iv};
     if (to.id != SM_DECIMAL) return unary(b, ops[to.id], to, e, 0, 0, out);
     sm_type wide = sm_decimal(is_short(to) ? SM_DEC64_DIGITS + 1u : to.precision, to.scale);
     SM_TRY(unary(b, SM_OP_txt_to_d128, wide, e, to.scale, to.precision, out));
@@ -250,9 +275,12 @@ static sm_status interval_text(sm_binder *b, const sm_target *to, const char **s
     static const struct {
         int bit;
         const char *unit;
-    } units[] = {{12, "second"}, {11, "minute"}, {10, "hour"}, {3, "day"}, {1, "month"}, {2, "year"}};
+    } units[] = {{12, "second"}, {11, "minute"}, {10, "hour"},
+                 {3, "day"},     {1, "month"},   {2, "year"}};
     enum { ALL_FIELDS = 0x7FFF };
-    if (!to->interval_fields || to->interval_fields == ALL_FIELDS || strspn(*s, " +-.0123456789") < *len) return SM_OK;
+    if (!to->interval_fields || to->interval_fields == ALL_FIELDS ||
+        strspn(*s, " +-.0123456789") < *len)
+        return SM_OK;
     if (*len > 1 && strchr(*s + 1, '-')) return SM_OK; /* '1-2' is years and months */
     for (size_t i = 0; i < SM_COUNT(units); i++) {
         if (!(to->interval_fields & (1 << units[i].bit))) continue;
@@ -276,7 +304,8 @@ static sm_status literal(sm_binder *b, const sm_expr *e, const sm_target *to, sm
         const char *text = sm_arena_strndup(b->scratch, sm_text_bytes(&v.text), len);
         if (!text) return sm_out_of_memory(b);
         if (type.id == SM_INTERVAL) SM_TRY(interval_text(b, to, &text, &len));
-        if ((to->type.flags & SM_TYPE_BARE_DECIMAL) && sm_decimal_literal_type(text, len, &p, &s)) type = sm_decimal(p, s);
+        if ((to->type.flags & SM_TYPE_BARE_DECIMAL) && sm_decimal_literal_type(text, len, &p, &s))
+            type = sm_decimal(p, s);
         if (type.id != SM_TEXT) {
             sm_status st = sm_parse_value(type, text, len, &v, b->err);
             if (st != SM_OK) {
@@ -318,17 +347,20 @@ sm_status sm_decide(sm_binder *b, sm_expr **e)
 
 /* ---- the cast ---- */
 
-static sm_status limit_length(sm_binder *b, const sm_target *to, sm_cast_kind kind, sm_expr *e, sm_expr **out)
+static sm_status limit_length(sm_binder *b, const sm_target *to, sm_cast_kind kind, sm_expr *e,
+                              sm_expr **out)
 {
     *out = e;
     if (!to->max_chars) return SM_OK;
     if (kind == SM_CAST_EXPLICIT)
-        return unary(b, to->is_char ? SM_OP_char_txt : SM_OP_varchar_txt, e->type, e, to->max_chars, 0, out);
+        return unary(b, to->is_char ? SM_OP_char_txt : SM_OP_varchar_txt, e->type, e, to->max_chars,
+                     0, out);
     SM_TRY(unary(b, SM_OP_fit_txt, e->type, e, to->max_chars, 0, out));
     return to->is_char ? unary(b, SM_OP_char_txt, e->type, *out, to->max_chars, 0, out) : SM_OK;
 }
 
-sm_status sm_cast(sm_binder *b, sm_expr *e, const sm_target *to, sm_cast_kind kind, int32_t location, sm_expr **out)
+sm_status sm_cast(sm_binder *b, sm_expr *e, const sm_target *to, sm_cast_kind kind,
+                  int32_t location, sm_expr **out)
 {
     int32_t position = location >= 0 ? sm_position(b, location) : e->position;
     if (e->type.id == SM_UNKNOWN && e->kind == SM_EXPR_PARAM) SM_TRY(parameter(b, e, to, &e));
@@ -336,7 +368,8 @@ sm_status sm_cast(sm_binder *b, sm_expr *e, const sm_target *to, sm_cast_kind ki
         SM_TRY(literal(b, e, to, &e));
     } else {
         if (cast_needs(e->type, to->type) > (int)kind)
-            return sm_raise_at(b->err, position, SM_ERR_CANNOT_COERCE, sm_type_word(e->type), sm_type_word(to->type));
+            return sm_raise_at(b->err, position, SM_ERR_CANNOT_COERCE, sm_type_word(e->type),
+                               sm_type_word(to->type));
         SM_TRY(convert(b, e, to->type, kind, &e));
     }
     if (to->type.id == SM_TEXT) SM_TRY(limit_length(b, to, kind, e, &e));

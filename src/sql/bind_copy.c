@@ -1,4 +1,5 @@
-/* COPY between tables, queries and files, with PostgreSQL's options and reject_table. Read bind.h first. */
+/* COPY between tables, queries and files, with PostgreSQL's options and reject_table. Read bind.h
+ * first. */
 #include <string.h>
 #include <strings.h>
 
@@ -17,7 +18,8 @@ static const char *option_text(sm_binder *b, const PgQuery__DefElem *d)
 
 sm_status sm_bind_switch(sm_binder *b, const PgQuery__DefElem *d, bool *out)
 {
-    static const char *const on[] = {"true", "on", "1", "yes"}, *const off[] = {"false", "off", "0", "no"};
+    static const char *const on[] = {"true", "on", "1", "yes"}, *const off[] = {"false", "off", "0",
+                                                                                "no"};
     const char *text = d->arg ? option_text(b, d) : "true";
     for (size_t i = 0; text && i < SM_COUNT(on); i++) {
         if (strcmp(text, on[i]) == 0) return *out = true, SM_OK;
@@ -40,7 +42,8 @@ static sm_status one_byte(sm_binder *b, const PgQuery__DefElem *d, char *out)
     const char *s;
     SM_TRY(need_text(b, d, &s));
     if (strlen(s) == 1 && s[0] != '\n' && s[0] != '\r') return *out = s[0], SM_OK;
-    const char *text = sm_arena_printf(b->scratch, "COPY %s must be a single one-byte character", d->defname);
+    const char *text =
+        sm_arena_printf(b->scratch, "COPY %s must be a single one-byte character", d->defname);
     return text ? SM_FAIL(b, d->location, SM_ERR_BAD_ARGUMENT, text) : sm_out_of_memory(b);
 }
 
@@ -87,7 +90,8 @@ static sm_status bind_options(sm_binder *b, const PgQuery__CopyStmt *c, sm_stmt 
     if (!out->copy) return sm_out_of_memory(b);
     sm_csv_options_init(out->copy);
     out->copy->text_format = true; /* as in PostgreSQL, unless FORMAT says otherwise */
-    for (size_t i = 0; i < c->n_options; i++) SM_TRY(bind_option(b, c->options[i]->def_elem, out, &has));
+    for (size_t i = 0; i < c->n_options; i++)
+        SM_TRY(bind_option(b, c->options[i]->def_elem, out, &has));
     sm_csv_options *o = out->copy;
     if (o->text_format && !has.delimiter) o->delimiter = '\t';
     if (o->text_format && !has.null) o->null_text = "\\N";
@@ -99,7 +103,8 @@ static sm_status bind_options(sm_binder *b, const PgQuery__CopyStmt *c, sm_stmt 
     return SM_OK;
 }
 
-static sm_status bind_columns(sm_binder *b, const PgQuery__CopyStmt *c, const sm_version *t, sm_stmt *out)
+static sm_status bind_columns(sm_binder *b, const PgQuery__CopyStmt *c, const sm_version *t,
+                              sm_stmt *out)
 {
     if (!c->n_attlist) return SM_OK;
     out->n_map = (uint32_t)c->n_attlist;
@@ -109,7 +114,8 @@ static sm_status bind_columns(sm_binder *b, const PgQuery__CopyStmt *c, const sm
         const char *name = sm_pg_string(c->attlist[i]);
         SM_TRY(sm_find_table_column(b, t, name, c->relation->location, &out->map[i]));
         for (uint32_t k = 0; k < i; k++)
-            if (out->map[k] == out->map[i]) return SM_FAIL(b, c->relation->location, SM_ERR_DUPLICATE_COLUMN, name);
+            if (out->map[k] == out->map[i])
+                return SM_FAIL(b, c->relation->location, SM_ERR_DUPLICATE_COLUMN, name);
     }
     return SM_OK;
 }
@@ -135,9 +141,11 @@ sm_status sm_bind_copy(sm_binder *b, const PgQuery__CopyStmt *c, sm_stmt *out)
     sm_version *t;
     int32_t location = c->relation ? c->relation->location : 0;
     if (c->is_program) return SM_FAIL(b, location, SM_ERR_NOT_SUPPORTED, "COPY with PROGRAM");
-    if (!c->filename[0]) return SM_FAIL(b, location, SM_ERR_NOT_SUPPORTED, "COPY with STDIN or STDOUT");
+    if (!c->filename[0])
+        return SM_FAIL(b, location, SM_ERR_NOT_SUPPORTED, "COPY with STDIN or STDOUT");
     if (c->where_clause) return SM_FAIL(b, location, SM_ERR_NOT_SUPPORTED, "COPY with WHERE");
-    if (c->query && !PG_IS(c->query, SELECT_STMT)) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "COPY of this statement");
+    if (c->query && !PG_IS(c->query, SELECT_STMT))
+        return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "COPY of this statement");
     out->kind = c->is_from ? SM_STMT_COPY_FROM : SM_STMT_COPY_TO;
     out->tag = "COPY";
     out->path = sm_keep(b, c->filename);

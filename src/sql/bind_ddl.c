@@ -11,7 +11,8 @@ static sm_status column_constraint(sm_binder *b, const PgQuery__Constraint *c, s
     case PG_QUERY__CONSTR_TYPE__CONSTR_NULL: return SM_OK;
     case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL:
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY: col->not_null = true; return SM_OK;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT: return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "DEFAULT");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
+        return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "DEFAULT");
     default: return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "this constraint");
     }
 }
@@ -32,9 +33,11 @@ static sm_status bind_column_def(sm_binder *b, const PgQuery__ColumnDef *d, sm_s
     if (d->coll_clause) {
         const char *name = sm_last_name(d->coll_clause->n_collname, d->coll_clause->collname, NULL);
         if (!name || (strcmp(name, "C") != 0 && strcmp(name, "POSIX") != 0))
-            return SM_FAIL(b, d->coll_clause->location, SM_ERR_NOT_SUPPORTED, "a collation other than C");
+            return SM_FAIL(b, d->coll_clause->location, SM_ERR_NOT_SUPPORTED,
+                           "a collation other than C");
     }
-    for (size_t i = 0; i < d->n_constraints; i++) SM_TRY(column_constraint(b, d->constraints[i]->constraint, col));
+    for (size_t i = 0; i < d->n_constraints; i++)
+        SM_TRY(column_constraint(b, d->constraints[i]->constraint, col));
     out->n_cols++;
     return SM_OK;
 }
@@ -55,7 +58,9 @@ static sm_status table_constraint(sm_binder *b, const PgQuery__Constraint *c, sm
 
 static sm_status check_schema(sm_binder *b, const PgQuery__RangeVar *v)
 {
-    if (!v->schemaname[0] || strcmp(v->schemaname, "public") == 0 || strcmp(v->schemaname, "pg_temp") == 0) return SM_OK;
+    if (!v->schemaname[0] || strcmp(v->schemaname, "public") == 0 ||
+        strcmp(v->schemaname, "pg_temp") == 0)
+        return SM_OK;
     return SM_FAIL(b, v->location, SM_ERR_NOT_SUPPORTED, "a schema other than public");
 }
 
@@ -79,8 +84,10 @@ sm_status sm_bind_create(sm_binder *b, const PgQuery__CreateStmt *c, sm_stmt *ou
             return SM_FAIL(b, v->location, SM_ERR_NOT_SUPPORTED, "LIKE in CREATE TABLE");
     }
     for (size_t i = 0; i < c->n_table_elts; i++)
-        if (PG_IS(c->table_elts[i], CONSTRAINT)) SM_TRY(table_constraint(b, c->table_elts[i]->constraint, out));
-    if (!out->n_cols) return SM_FAIL(b, v->location, SM_ERR_NOT_SUPPORTED, "a table without columns");
+        if (PG_IS(c->table_elts[i], CONSTRAINT))
+            SM_TRY(table_constraint(b, c->table_elts[i]->constraint, out));
+    if (!out->n_cols)
+        return SM_FAIL(b, v->location, SM_ERR_NOT_SUPPORTED, "a table without columns");
     return SM_OK;
 }
 
@@ -88,10 +95,13 @@ sm_status sm_bind_drop(sm_binder *b, const PgQuery__DropStmt *d, sm_stmt *out)
 {
     if (d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
         return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "DROP of anything but a table");
-    if (d->n_objects != 1) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "DROP of several tables at once");
+    if (d->n_objects != 1)
+        return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "DROP of several tables at once");
     bool foreign = false;
     const pg_node *object = d->objects[0];
-    const char *name = PG_IS(object, LIST) ? sm_last_name(object->list->n_items, object->list->items, &foreign) : NULL;
+    const char *name = PG_IS(object, LIST)
+                           ? sm_last_name(object->list->n_items, object->list->items, &foreign)
+                           : NULL;
     if (!name || foreign) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "a schema other than public");
     out->kind = SM_STMT_DROP_TABLE;
     out->tag = "DROP TABLE";
@@ -129,7 +139,8 @@ static sm_status source_columns(insertion *in)
             const PgQuery__ResTarget *t = in->s->cols[i]->res_target;
             SM_TRY(sm_find_table_column(b, in->table, t->name, t->location, &c));
             for (uint32_t k = 0; k < i; k++)
-                if (in->column[k] == c) return SM_FAIL(b, t->location, SM_ERR_DUPLICATE_COLUMN, t->name);
+                if (in->column[k] == c)
+                    return SM_FAIL(b, t->location, SM_ERR_DUPLICATE_COLUMN, t->name);
         }
         in->column[i] = c;
         target_of_column(&in->table->cols[c], &in->types[i]);
@@ -138,7 +149,8 @@ static sm_status source_columns(insertion *in)
     return SM_OK;
 }
 
-sm_status sm_find_table_column(sm_binder *b, const sm_version *t, const char *name, int32_t location, uint32_t *out)
+sm_status sm_find_table_column(sm_binder *b, const sm_version *t, const char *name,
+                               int32_t location, uint32_t *out)
 {
     sm_nearest near = {.name = name};
     for (uint32_t i = 0; i < t->n_cols; i++) {
@@ -154,9 +166,11 @@ static sm_status check_count(insertion *in, uint32_t n)
 {
     int32_t location = in->s->relation->location;
     if (n > in->n_sources)
-        return SM_FAIL(in->b, location, SM_ERR_SYNTAX, "INSERT has more expressions than target columns");
+        return SM_FAIL(in->b, location, SM_ERR_SYNTAX,
+                       "INSERT has more expressions than target columns");
     if (n < in->n_sources && in->s->n_cols)
-        return SM_FAIL(in->b, location, SM_ERR_SYNTAX, "INSERT has more target columns than expressions");
+        return SM_FAIL(in->b, location, SM_ERR_SYNTAX,
+                       "INSERT has more target columns than expressions");
     return SM_OK;
 }
 
@@ -182,20 +196,24 @@ static sm_status to_table(insertion *in, uint32_t n, bool cast, sm_node **plan)
     if (!exprs || !names) return sm_out_of_memory(b);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t c = in->column[i];
-        sm_expr *e = cast ? source_expr(b, *plan, i)
-                          : sm_expr_column(b->a, i, (*plan)->cols[i].type, (*plan)->cols[i].nullable);
+        sm_expr *e =
+            cast ? source_expr(b, *plan, i)
+                 : sm_expr_column(b->a, i, (*plan)->cols[i].type, (*plan)->cols[i].nullable);
         if (!e) return sm_out_of_memory(b);
         if (cast && !sm_can_assign(e->type, in->types[i].type)) {
-            const char *text = sm_arena_printf(b->scratch, "column \"%s\" is of type %s but expression is of type %s",
-                                               in->types[i].name, sm_type_word(in->types[i].type), sm_type_word(e->type));
-            return text ? SM_FAIL(b, in->s->relation->location, SM_ERR_TYPE_MISMATCH, text) : sm_out_of_memory(b);
+            const char *text = sm_arena_printf(
+                b->scratch, "column \"%s\" is of type %s but expression is of type %s",
+                in->types[i].name, sm_type_word(in->types[i].type), sm_type_word(e->type));
+            return text ? SM_FAIL(b, in->s->relation->location, SM_ERR_TYPE_MISMATCH, text)
+                        : sm_out_of_memory(b);
         }
         if (cast) SM_TRY(sm_cast(b, e, &in->types[i], SM_CAST_ASSIGN, -1, &e));
         exprs[c] = e;
     }
     for (uint32_t c = 0; c < n_cols; c++) {
         names[c] = in->table->cols[c].name;
-        if (!exprs[c] && !(exprs[c] = sm_expr_null(b->a, in->table->cols[c].type))) return sm_out_of_memory(b);
+        if (!exprs[c] && !(exprs[c] = sm_expr_null(b->a, in->table->cols[c].type)))
+            return sm_out_of_memory(b);
     }
     return sm_project(b, *plan, exprs, names, n_cols, plan);
 }
@@ -204,15 +222,19 @@ sm_status sm_bind_insert(sm_binder *b, const PgQuery__InsertStmt *s, sm_stmt *ou
 {
     sm_version *table;
     insertion in = {.b = b, .s = s};
-    if (s->on_conflict_clause) return SM_FAIL(b, s->on_conflict_clause->location, SM_ERR_NOT_SUPPORTED, "ON CONFLICT");
+    if (s->on_conflict_clause)
+        return SM_FAIL(b, s->on_conflict_clause->location, SM_ERR_NOT_SUPPORTED, "ON CONFLICT");
     if (s->n_returning_list) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "RETURNING");
-    if (s->with_clause) return SM_FAIL(b, s->with_clause->location, SM_ERR_NOT_SUPPORTED, "WITH before INSERT");
-    if (!PG_IS(s->select_stmt, SELECT_STMT)) return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "INSERT of default values");
+    if (s->with_clause)
+        return SM_FAIL(b, s->with_clause->location, SM_ERR_NOT_SUPPORTED, "WITH before INSERT");
+    if (!PG_IS(s->select_stmt, SELECT_STMT))
+        return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "INSERT of default values");
     SM_TRY(sm_bind_table(b, s->relation, &table));
     in.table = table;
     SM_TRY(source_columns(&in));
     const PgQuery__SelectStmt *q = s->select_stmt->select_stmt;
-    bool values = q->n_values_lists && !q->n_sort_clause && !q->limit_count && !q->limit_offset && !q->with_clause;
+    bool values = q->n_values_lists && !q->n_sort_clause && !q->limit_count && !q->limit_offset &&
+                  !q->with_clause;
     if (values) {
         SM_TRY(check_count(&in, (uint32_t)q->values_lists[0]->list->n_items));
         SM_TRY(sm_bind_values(b, q, in.types, in.n_sources, &out->plan));
@@ -237,7 +259,8 @@ static char *set_part(sm_binder *b, const pg_node *n)
     switch (c->val_case) {
     case PG_QUERY__A__CONST__VAL_IVAL: return sm_arena_printf(b->a, "%d", (int)c->ival->ival);
     case PG_QUERY__A__CONST__VAL_FVAL: return sm_arena_strdup(b->a, c->fval->fval);
-    case PG_QUERY__A__CONST__VAL_BOOLVAL: return sm_arena_strdup(b->a, c->boolval->boolval ? "true" : "false");
+    case PG_QUERY__A__CONST__VAL_BOOLVAL:
+        return sm_arena_strdup(b->a, c->boolval->boolval ? "true" : "false");
     case PG_QUERY__A__CONST__VAL_SVAL: return sm_arena_strdup(b->a, c->sval->sval);
     default: return NULL;
     }

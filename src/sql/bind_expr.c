@@ -1,6 +1,6 @@
-/* Expressions of the parse tree as bound expressions. Constructs that expr.h has no kind for are rewritten here to what
- * PostgreSQL defines them as: CASE x, NULLIF, IN, BETWEEN, IS DISTINCT FROM, IS TRUE, GREATEST (bind_rewrite.c).
- * Read bind.h first. */
+/* Expressions of the parse tree as bound expressions. Constructs that expr.h has no kind for are
+ * rewritten here to what PostgreSQL defines them as: CASE x, NULLIF, IN, BETWEEN, IS DISTINCT FROM,
+ * IS TRUE, GREATEST (bind_rewrite.c). Read bind.h first. */
 #include <string.h>
 
 #include "runtime/format.h"
@@ -16,8 +16,8 @@ static sm_status keep_const(sm_ctx *cx, sm_type t, sm_value v, int32_t location,
     return SM_OK;
 }
 
-/* 12345678901, 1.50, 1e300: a bigint if it can be, else a decimal of its own digits. Only a number written with an
- * exponent may be beyond that: it is double precision. */
+/* 12345678901, 1.50, 1e300: a bigint if it can be, else a decimal of its own digits. Only a number
+ * written with an exponent may be beyond that: it is double precision. */
 static sm_status number(sm_ctx *cx, const char *s, int32_t location, sm_expr **out)
 {
     sm_binder *b = cx->b;
@@ -43,7 +43,8 @@ static sm_status number(sm_ctx *cx, const char *s, int32_t location, sm_expr **o
     return keep_const(cx, t, v, location, out);
 }
 
-static sm_status text_literal(sm_ctx *cx, sm_type_id id, const char *s, int32_t location, sm_expr **out)
+static sm_status text_literal(sm_ctx *cx, sm_type_id id, const char *s, int32_t location,
+                              sm_expr **out)
 {
     const char *copy = sm_keep(cx->b, s);
     if (!copy) return sm_out_of_memory(cx->b);
@@ -53,14 +54,19 @@ static sm_status text_literal(sm_ctx *cx, sm_type_id id, const char *s, int32_t 
 
 static sm_status bind_const(sm_ctx *cx, const PgQuery__AConst *c, sm_expr **out)
 {
-    if (c->isnull) return keep_const(cx, sm_type_of(SM_UNKNOWN), (sm_value){.is_null = true}, c->location, out);
+    if (c->isnull)
+        return keep_const(cx, sm_type_of(SM_UNKNOWN), (sm_value){.is_null = true}, c->location,
+                          out);
     switch (c->val_case) {
     case PG_QUERY__A__CONST__VAL_IVAL:
-        return keep_const(cx, sm_type_of(SM_INT32), (sm_value){.i32 = c->ival->ival}, c->location, out);
+        return keep_const(cx, sm_type_of(SM_INT32), (sm_value){.i32 = c->ival->ival}, c->location,
+                          out);
     case PG_QUERY__A__CONST__VAL_FVAL: return number(cx, c->fval->fval, c->location, out);
     case PG_QUERY__A__CONST__VAL_BOOLVAL:
-        return keep_const(cx, sm_type_of(SM_BOOL), (sm_value){.b = c->boolval->boolval != 0}, c->location, out);
-    case PG_QUERY__A__CONST__VAL_SVAL: return text_literal(cx, SM_UNKNOWN, c->sval->sval, c->location, out);
+        return keep_const(cx, sm_type_of(SM_BOOL), (sm_value){.b = c->boolval->boolval != 0},
+                          c->location, out);
+    case PG_QUERY__A__CONST__VAL_SVAL:
+        return text_literal(cx, SM_UNKNOWN, c->sval->sval, c->location, out);
     default: return SM_FAIL(cx->b, c->location, SM_ERR_NOT_SUPPORTED, "a bit string");
     }
 }
@@ -69,13 +75,15 @@ static sm_status bind_param(sm_ctx *cx, const PgQuery__ParamRef *p, sm_expr **ou
 {
     enum { MOST = 65535 };
     sm_binder *b = cx->b;
-    if (p->number < 1 || p->number > MOST) return SM_FAIL(b, p->location, SM_ERR_UNDEFINED_PARAM, (int)p->number);
+    if (p->number < 1 || p->number > MOST)
+        return SM_FAIL(b, p->location, SM_ERR_UNDEFINED_PARAM, (int)p->number);
     uint32_t n = (uint32_t)p->number;
     if (n > b->params_room) {
         uint32_t room = n * 2 > 8 ? n * 2 : 8;
         sm_type *grown = SM_NEW_N(b->a, sm_type, room);
         if (!grown) return sm_out_of_memory(b);
-        for (uint32_t i = 0; i < room; i++) grown[i] = i < b->n_params ? b->params[i] : sm_type_of(SM_UNKNOWN);
+        for (uint32_t i = 0; i < room; i++)
+            grown[i] = i < b->n_params ? b->params[i] : sm_type_of(SM_UNKNOWN);
         b->params = grown;
         b->params_room = room;
     }
@@ -94,7 +102,8 @@ static sm_status no_column(sm_ctx *cx, const char *rel, const char *name, int32_
 {
     sm_binder *b = cx->b;
     sm_nearest near = {.name = name};
-    const char *full = rel ? sm_arena_printf(b->scratch, "%s.%s", rel, name) : name, *near_rel = NULL;
+    const char *full = rel ? sm_arena_printf(b->scratch, "%s.%s", rel, name) : name,
+               *near_rel = NULL;
     if (!full) return sm_out_of_memory(b);
     sm_status s = SM_FAIL(b, location, SM_ERR_UNDEFINED_COLUMN, full);
     for (uint32_t i = 0; cx->scope && i < cx->scope->n_cols; i++) {
@@ -103,7 +112,8 @@ static sm_status no_column(sm_ctx *cx, const char *rel, const char *name, int32_
         if (near.best != before) near_rel = cx->scope->cols[i].rel;
     }
     if (near.best && near_rel)
-        sm_error_hint(b->err, "Perhaps you meant to reference the column \"%s.%s\".", near_rel, near.best);
+        sm_error_hint(b->err, "Perhaps you meant to reference the column \"%s.%s\".", near_rel,
+                      near.best);
     else if (near.best)
         sm_error_hint(b->err, "Perhaps you meant to reference the column \"%s\".", near.best);
     return s;
@@ -115,7 +125,9 @@ static sm_status no_relation(sm_ctx *cx, const char *rel, int32_t location)
     if (cx->scope && cx->scope->rel) {
         sm_nearest near = {.name = rel};
         sm_nearest_offer(&near, cx->scope->rel);
-        if (near.best) sm_error_hint(cx->b->err, "Perhaps you meant to reference the table \"%s\".", near.best);
+        if (near.best)
+            sm_error_hint(cx->b->err, "Perhaps you meant to reference the table \"%s\".",
+                          near.best);
     }
     return s;
 }
@@ -126,10 +138,12 @@ sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out)
     const char *name = sm_pg_string(c->fields[c->n_fields - 1]);
     const char *rel = c->n_fields > 1 ? sm_pg_string(c->fields[c->n_fields - 2]) : NULL;
     if (!name) return SM_FAIL(b, c->location, SM_ERR_SYNTAX, "\"*\" is not allowed here");
-    if (c->n_fields > 3) return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "a name of more than three parts");
+    if (c->n_fields > 3)
+        return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "a name of more than three parts");
     if (c->n_fields == 3 && strcmp(sm_pg_string(c->fields[0]), "public") != 0)
         return SM_FAIL(b, c->location, SM_ERR_MISSING_FROM, rel);
-    if (!cx->scope && cx->no_columns) return SM_FAIL(b, c->location, SM_ERR_INVALID_REFERENCE, cx->no_columns);
+    if (!cx->scope && cx->no_columns)
+        return SM_FAIL(b, c->location, SM_ERR_INVALID_REFERENCE, cx->no_columns);
     if (rel && (!cx->scope || !cx->scope->rel || strcmp(rel, cx->scope->rel) != 0))
         return no_relation(cx, rel, c->location);
     uint32_t found = UINT32_MAX;
@@ -139,7 +153,8 @@ sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out)
         found = i;
     }
     if (found == UINT32_MAX) return no_column(cx, rel, name, c->location);
-    *out = sm_expr_column(b->a, found, cx->scope->cols[found].type, cx->scope->cols[found].nullable);
+    *out =
+        sm_expr_column(b->a, found, cx->scope->cols[found].type, cx->scope->cols[found].nullable);
     if (!*out) return sm_out_of_memory(b);
     (*out)->position = sm_position(b, c->location);
     return SM_OK;
@@ -153,7 +168,8 @@ static sm_status as_condition(sm_ctx *cx, const char *what, sm_expr **e)
     if ((*e)->type.id == SM_UNKNOWN) SM_TRY(sm_coerce(b, *e, sm_type_of(SM_BOOL), e));
     if ((*e)->type.id == SM_BOOL) return SM_OK;
     const char *text =
-        sm_arena_printf(b->scratch, "argument of %s must be type boolean, not type %s", what, sm_type_word((*e)->type));
+        sm_arena_printf(b->scratch, "argument of %s must be type boolean, not type %s", what,
+                        sm_type_word((*e)->type));
     if (!text) return sm_out_of_memory(b);
     return sm_raise_at(b->err, (*e)->position, SM_ERR_TYPE_MISMATCH, text);
 }
@@ -167,7 +183,8 @@ sm_status sm_bind_condition(sm_ctx *cx, const pg_node *n, sm_expr **out)
 static sm_status bind_logic(sm_ctx *cx, const PgQuery__BoolExpr *e, sm_expr **out)
 {
     sm_binder *b = cx->b;
-    bool is_not = e->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR, is_and = e->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR;
+    bool is_not = e->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR,
+         is_and = e->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR;
     const char *what = is_not ? "NOT" : is_and ? "AND" : "OR";
     sm_expr **args = SM_NEW_N(b->scratch, sm_expr *, e->n_args);
     if (!args) return sm_out_of_memory(b);
@@ -176,8 +193,8 @@ static sm_status bind_logic(sm_ctx *cx, const PgQuery__BoolExpr *e, sm_expr **ou
         SM_TRY(as_condition(cx, what, &args[i]));
     }
     if (is_not) return sm_make_not(b, args[0], sm_position(b, e->location), out);
-    return sm_make_node(b, is_and ? SM_EXPR_AND : SM_EXPR_OR, sm_type_of(SM_BOOL), args, (uint32_t)e->n_args,
-                        sm_position(b, e->location), out);
+    return sm_make_node(b, is_and ? SM_EXPR_AND : SM_EXPR_OR, sm_type_of(SM_BOOL), args,
+                        (uint32_t)e->n_args, sm_position(b, e->location), out);
 }
 
 static sm_status bind_null_test(sm_ctx *cx, const PgQuery__NullTest *t, sm_expr **out)
@@ -188,7 +205,9 @@ static sm_status bind_null_test(sm_ctx *cx, const PgQuery__NullTest *t, sm_expr 
     SM_TRY(sm_bind_expr(cx, t->arg, &e));
     SM_TRY(sm_decide(b, &e));
     SM_TRY(sm_make_node(b, SM_EXPR_IS_NULL, sm_type_of(SM_BOOL), &e, 1, position, out));
-    return t->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL ? SM_OK : sm_make_not(b, *out, position, out);
+    return t->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL
+               ? SM_OK
+               : sm_make_not(b, *out, position, out);
 }
 
 /* x IS TRUE is coalesce(x, false), and so on. */
@@ -200,12 +219,16 @@ static sm_status bind_boolean_test(sm_ctx *cx, const PgQuery__BooleanTest *t, sm
     sm_expr *args[2];
     SM_TRY(sm_bind_expr(cx, t->arg, &args[0]));
     SM_TRY(as_condition(cx, "IS TRUE", &args[0]));
-    if (kind == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN || kind == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_UNKNOWN) {
+    if (kind == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ||
+        kind == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_UNKNOWN) {
         SM_TRY(sm_make_node(b, SM_EXPR_IS_NULL, sm_type_of(SM_BOOL), args, 1, position, out));
-        return kind == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ? SM_OK : sm_make_not(b, *out, position, out);
+        return kind == PG_QUERY__BOOL_TEST_TYPE__IS_UNKNOWN ? SM_OK
+                                                            : sm_make_not(b, *out, position, out);
     }
-    bool is_true = kind == PG_QUERY__BOOL_TEST_TYPE__IS_TRUE || kind == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE;
-    bool negated = kind == PG_QUERY__BOOL_TEST_TYPE__IS_FALSE || kind == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE;
+    bool is_true =
+        kind == PG_QUERY__BOOL_TEST_TYPE__IS_TRUE || kind == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE;
+    bool negated =
+        kind == PG_QUERY__BOOL_TEST_TYPE__IS_FALSE || kind == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE;
     args[1] = sm_make_bool(b, !is_true, position);
     SM_TRY(sm_make_node(b, SM_EXPR_COALESCE, sm_type_of(SM_BOOL), args, 2, position, out));
     return negated ? sm_make_not(b, *out, position, out) : SM_OK;
@@ -218,7 +241,8 @@ static sm_status bind_case(sm_ctx *cx, const PgQuery__CaseExpr *c, sm_expr **out
     sm_binder *b = cx->b;
     uint32_t n = (uint32_t)c->n_args;
     sm_expr *subject = NULL, **args = SM_NEW_N(b->scratch, sm_expr *, 2 * n + 1);
-    sm_expr **results = SM_NEW_N(b->scratch, sm_expr *, n + 1); /* ELSE first, as PostgreSQL looks at them */
+    sm_expr **results =
+        SM_NEW_N(b->scratch, sm_expr *, n + 1); /* ELSE first, as PostgreSQL looks at them */
     if (!args || !results) return sm_out_of_memory(b);
     if (c->arg) {
         SM_TRY(sm_bind_expr(cx, c->arg, &subject));
@@ -227,7 +251,8 @@ static sm_status bind_case(sm_ctx *cx, const PgQuery__CaseExpr *c, sm_expr **out
     if (c->defresult)
         SM_TRY(sm_bind_expr(cx, c->defresult, &results[0]));
     else
-        SM_TRY(keep_const(cx, sm_type_of(SM_UNKNOWN), (sm_value){.is_null = true}, c->location, &results[0]));
+        SM_TRY(keep_const(cx, sm_type_of(SM_UNKNOWN), (sm_value){.is_null = true}, c->location,
+                          &results[0]));
     for (uint32_t i = 0; i < n; i++) {
         const PgQuery__CaseWhen *w = c->args[i]->case_when;
         SM_TRY(sm_bind_expr(cx, w->expr, &args[2 * i]));
@@ -259,7 +284,8 @@ static sm_status bind_coalesce(sm_ctx *cx, const PgQuery__CoalesceExpr *c, sm_ex
     SM_TRY(bind_list(cx, c->args, c->n_args, &args));
     SM_TRY(sm_unify(cx->b, "COALESCE", args, (uint32_t)c->n_args, &type));
     if (c->n_args == 1) return *out = args[0], SM_OK;
-    return sm_make_node(cx->b, SM_EXPR_COALESCE, type, args, (uint32_t)c->n_args, sm_position(cx->b, c->location), out);
+    return sm_make_node(cx->b, SM_EXPR_COALESCE, type, args, (uint32_t)c->n_args,
+                        sm_position(cx->b, c->location), out);
 }
 
 static sm_status bind_min_max(sm_ctx *cx, const PgQuery__MinMaxExpr *m, sm_expr **out)
@@ -272,7 +298,8 @@ static sm_status bind_min_max(sm_ctx *cx, const PgQuery__MinMaxExpr *m, sm_expr 
 
 /* ---- operators with a grammar of their own ---- */
 
-static sm_status bind_between(sm_ctx *cx, const PgQuery__AExpr *e, bool negated, bool symmetric, sm_expr **out)
+static sm_status bind_between(sm_ctx *cx, const PgQuery__AExpr *e, bool negated, bool symmetric,
+                              sm_expr **out)
 {
     sm_binder *b = cx->b;
     sm_expr *x, **bounds, *parts[2], *sides[2];
@@ -286,12 +313,14 @@ static sm_status bind_between(sm_ctx *cx, const PgQuery__AExpr *e, bool negated,
         SM_TRY(sm_make_node(b, SM_EXPR_AND, sm_type_of(SM_BOOL), parts, 2, position, &sides[i]));
     }
     *out = sides[0];
-    if (symmetric) SM_TRY(sm_make_node(b, SM_EXPR_OR, sm_type_of(SM_BOOL), sides, 2, position, out));
+    if (symmetric)
+        SM_TRY(sm_make_node(b, SM_EXPR_OR, sm_type_of(SM_BOOL), sides, 2, position, out));
     return negated ? sm_make_not(b, *out, position, out) : SM_OK;
 }
 
 /* (a, b) = (c, d) as a = c AND b = d. */
-static sm_status rows_equal(sm_ctx *cx, const pg_node *l, const pg_node *r, int32_t location, sm_expr **out)
+static sm_status rows_equal(sm_ctx *cx, const pg_node *l, const pg_node *r, int32_t location,
+                            sm_expr **out)
 {
     sm_binder *b = cx->b;
     if (!PG_IS(l, ROW_EXPR) || !PG_IS(r, ROW_EXPR) || l->row_expr->n_args != r->row_expr->n_args)
@@ -306,14 +335,16 @@ static sm_status rows_equal(sm_ctx *cx, const pg_node *l, const pg_node *r, int3
         SM_TRY(sm_compare(b, "=", left, right, location, &parts[i]));
     }
     if (n == 1) return *out = parts[0], SM_OK;
-    return sm_make_node(b, SM_EXPR_AND, sm_type_of(SM_BOOL), parts, n, sm_position(b, location), out);
+    return sm_make_node(b, SM_EXPR_AND, sm_type_of(SM_BOOL), parts, n, sm_position(b, location),
+                        out);
 }
 
 static sm_status bind_in(sm_ctx *cx, const PgQuery__AExpr *e, sm_expr **out)
 {
     sm_binder *b = cx->b;
     bool negated = strcmp(sm_pg_string(e->name[0]), "<>") == 0, rows = PG_IS(e->lexpr, ROW_EXPR);
-    if (!PG_IS(e->rexpr, LIST)) return SM_FAIL(b, e->location, SM_ERR_NOT_SUPPORTED, "this kind of IN");
+    if (!PG_IS(e->rexpr, LIST))
+        return SM_FAIL(b, e->location, SM_ERR_NOT_SUPPORTED, "this kind of IN");
     uint32_t n = (uint32_t)e->rexpr->list->n_items;
     sm_expr *x = NULL, *item, **parts = SM_NEW_N(b->scratch, sm_expr *, n ? n : 1);
     int32_t position = sm_position(b, e->location);
@@ -342,8 +373,10 @@ static sm_status bind_operation(sm_ctx *cx, const PgQuery__AExpr *e, sm_expr **o
     sm_expr *l = NULL, *r;
     const char *op = sm_last_name(e->n_name, e->name, NULL);
     if (PG_IS(e->lexpr, ROW_EXPR) || PG_IS(e->rexpr, ROW_EXPR)) {
-        bool equal = op && strcmp(op, "=") == 0, differs = op && (strcmp(op, "<>") == 0 || strcmp(op, "!=") == 0);
-        if (!equal && !differs) return SM_FAIL(cx->b, e->location, SM_ERR_NOT_SUPPORTED, "comparing rows by order");
+        bool equal = op && strcmp(op, "=") == 0,
+             differs = op && (strcmp(op, "<>") == 0 || strcmp(op, "!=") == 0);
+        if (!equal && !differs)
+            return SM_FAIL(cx->b, e->location, SM_ERR_NOT_SUPPORTED, "comparing rows by order");
         SM_TRY(rows_equal(cx, e->lexpr, e->rexpr, e->location, out));
         return differs ? sm_make_not(cx->b, *out, sm_position(cx->b, e->location), out) : SM_OK;
     }
@@ -364,15 +397,19 @@ static sm_status bind_a_expr(sm_ctx *cx, const PgQuery__AExpr *e, sm_expr **out)
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN: return bind_between(cx, e, false, false, out);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN: return bind_between(cx, e, true, false, out);
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM: return bind_between(cx, e, false, true, out);
-    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM: return bind_between(cx, e, true, true, out);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM:
+        return bind_between(cx, e, true, true, out);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF:
         SM_TRY(sm_bind_expr(cx, e->lexpr, &l));
         SM_TRY(sm_bind_expr(cx, e->rexpr, &r));
-        if (e->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return sm_make_nullif(b, l, r, e->location, out);
-        return sm_make_distinct(b, e->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT, l, r, e->location, out);
-    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR: return SM_FAIL(b, e->location, SM_ERR_NOT_SUPPORTED, "SIMILAR TO");
+        if (e->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF)
+            return sm_make_nullif(b, l, r, e->location, out);
+        return sm_make_distinct(b, e->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT, l, r,
+                                e->location, out);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
+        return SM_FAIL(b, e->location, SM_ERR_NOT_SUPPORTED, "SIMILAR TO");
     default: return SM_FAIL(b, e->location, SM_ERR_NOT_SUPPORTED, "an operator over an array");
     }
 }
@@ -385,13 +422,17 @@ static sm_status bind_cast(sm_ctx *cx, const PgQuery__TypeCast *c, sm_expr **out
     sm_target to;
     int32_t location = c->location >= 0 ? c->location : c->type_name->location;
     SM_TRY(sm_bind_type(b, c->type_name, &to));
-    bool digits = PG_IS(c->arg, A_CONST) && c->arg->a_const->val_case == PG_QUERY__A__CONST__VAL_FVAL;
+    bool digits =
+        PG_IS(c->arg, A_CONST) && c->arg->a_const->val_case == PG_QUERY__A__CONST__VAL_FVAL;
     sm_expr *e;
     if (digits && sm_type_is_float(to.type)) /* read once, as what it is to be */
-        SM_TRY(text_literal(cx, SM_UNKNOWN, c->arg->a_const->fval->fval, c->arg->a_const->location, &e));
+        SM_TRY(text_literal(cx, SM_UNKNOWN, c->arg->a_const->fval->fval, c->arg->a_const->location,
+                            &e));
     else
         SM_TRY(sm_bind_expr(cx, c->arg, &e));
     SM_TRY(sm_cast(b, e, &to, SM_CAST_EXPLICIT, location, out));
+    if (c->location < 0)
+        (*out)->position = sm_position(b, location); /* date '...' begins with the type */
     return SM_OK;
 }
 
@@ -421,17 +462,21 @@ sm_status sm_bind_expr(sm_ctx *cx, const pg_node *n, sm_expr **out)
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: return bind_min_max(cx, n->min_max_expr, out);
     case PG_QUERY__NODE__NODE_TYPE_CAST: return bind_cast(cx, n->type_cast, out);
     case PG_QUERY__NODE__NODE_FUNC_CALL: return sm_bind_function(cx, n->func_call, out);
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return sm_bind_clock(cx, n->sqlvalue_function, out);
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+        return sm_bind_clock(cx, n->sqlvalue_function, out);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return bind_collate(cx, n->collate_clause, out);
     case PG_QUERY__NODE__NODE_SUB_LINK:
-        return SM_FAIL(b, n->sub_link->location, SM_ERR_NOT_SUPPORTED, "a subquery in an expression");
-    case PG_QUERY__NODE__NODE_ROW_EXPR: return SM_FAIL(b, n->row_expr->location, SM_ERR_NOT_SUPPORTED, "a row value");
+        return SM_FAIL(b, n->sub_link->location, SM_ERR_NOT_SUPPORTED,
+                       "a subquery in an expression");
+    case PG_QUERY__NODE__NODE_ROW_EXPR:
+        return SM_FAIL(b, n->row_expr->location, SM_ERR_NOT_SUPPORTED, "a row value");
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR:
         return SM_FAIL(b, n->a_array_expr->location, SM_ERR_NOT_SUPPORTED, "an array");
     case PG_QUERY__NODE__NODE_GROUPING_FUNC:
         return SM_FAIL(b, n->grouping_func->location, SM_ERR_NOT_SUPPORTED, "GROUPING");
     case PG_QUERY__NODE__NODE_SET_TO_DEFAULT:
-        return SM_FAIL(b, n->set_to_default->location, SM_ERR_SYNTAX, "DEFAULT is not allowed in this context");
+        return SM_FAIL(b, n->set_to_default->location, SM_ERR_SYNTAX,
+                       "DEFAULT is not allowed in this context");
     default: return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "this kind of expression");
     }
 }

@@ -1,5 +1,5 @@
-/* FROM: tables, WITH names, subqueries, VALUES and generate_series, with their aliases; and the helpers that put a node
- * of columns under another. Joins are not bound here. Read bind.h first. */
+/* FROM: tables, WITH names, subqueries, VALUES and generate_series, with their aliases; and the
+ * helpers that put a node of columns under another. Joins are not bound here. Read bind.h first. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -16,19 +16,21 @@ sm_node *sm_pass(sm_binder *b, sm_node_kind kind, sm_node *in)
     return n;
 }
 
-/* Columns whose names nothing but the printed plan needs, so that changing one changes no meaning. */
+/* Columns whose names nothing but the printed plan needs, so that changing one changes no meaning.
+ */
 static bool may_rename(const sm_node *n)
 {
     const sm_col *cols = n->cols;
-    while (n->kind == SM_NODE_FILTER || n->kind == SM_NODE_DISTINCT || n->kind == SM_NODE_SORT || n->kind == SM_NODE_LIMIT)
+    while (n->kind == SM_NODE_FILTER || n->kind == SM_NODE_DISTINCT || n->kind == SM_NODE_SORT ||
+           n->kind == SM_NODE_LIMIT)
         n = n->input;
     if (n->cols != cols) return false;
-    return n->kind == SM_NODE_PROJECT || n->kind == SM_NODE_AGGREGATE || n->kind == SM_NODE_VALUES ||
-           n->kind == SM_NODE_SERIES;
+    return n->kind == SM_NODE_PROJECT || n->kind == SM_NODE_AGGREGATE ||
+           n->kind == SM_NODE_VALUES || n->kind == SM_NODE_SERIES;
 }
 
-sm_status sm_project(sm_binder *b, sm_node *in, sm_expr *const *exprs, const char *const *names, uint32_t n,
-                     sm_node **out)
+sm_status sm_project(sm_binder *b, sm_node *in, sm_expr *const *exprs, const char *const *names,
+                     uint32_t n, sm_node **out)
 {
     bool same_cols = n == in->n_cols, same_names = true;
     for (uint32_t i = 0; i < n && same_cols; i++) {
@@ -79,7 +81,10 @@ sm_status sm_scope_of(sm_binder *b, const sm_node *n, const char *rel, sm_scope 
 
 /* ---- tables ---- */
 
-static void unref_version(void *v) { sm_version_unref(v); }
+static void unref_version(void *v)
+{
+    sm_version_unref(v);
+}
 
 static void offer_tables(sm_catalog *catalog, sm_nearest *near, sm_arena *a)
 {
@@ -94,8 +99,9 @@ static void offer_tables(sm_catalog *catalog, sm_nearest *near, sm_arena *a)
 
 sm_status sm_bind_table(sm_binder *b, const PgQuery__RangeVar *v, sm_version **out)
 {
-    bool elsewhere = v->catalogname[0] || (v->schemaname[0] && strcmp(v->schemaname, "public") != 0 &&
-                                           strcmp(v->schemaname, "pg_temp") != 0);
+    bool elsewhere =
+        v->catalogname[0] || (v->schemaname[0] && strcmp(v->schemaname, "public") != 0 &&
+                              strcmp(v->schemaname, "pg_temp") != 0);
     if (elsewhere) {
         const char *full = sm_arena_printf(b->scratch, "%s.%s", v->schemaname, v->relname);
         return full ? SM_FAIL(b, v->location, SM_ERR_UNDEFINED_TABLE, full) : sm_out_of_memory(b);
@@ -130,12 +136,13 @@ sm_status sm_scan(sm_binder *b, const PgQuery__RangeVar *v, sm_node **out)
     return SM_OK;
 }
 
-static sm_status alias_columns(sm_binder *b, const char *rel, size_t n_names, pg_node *const *nodes, int32_t location,
-                               sm_node **n)
+static sm_status alias_columns(sm_binder *b, const char *rel, size_t n_names, pg_node *const *nodes,
+                               int32_t location, sm_node **n)
 {
     if (n_names > (*n)->n_cols) {
-        const char *text = sm_arena_printf(b->scratch, "table \"%s\" has %u columns available but %zu columns specified",
-                                           rel ? rel : "", (*n)->n_cols, n_names);
+        const char *text = sm_arena_printf(
+            b->scratch, "table \"%s\" has %u columns available but %zu columns specified",
+            rel ? rel : "", (*n)->n_cols, n_names);
         return text ? SM_FAIL(b, location, SM_ERR_INVALID_REFERENCE, text) : sm_out_of_memory(b);
     }
     if (!n_names) return SM_OK;
@@ -151,7 +158,8 @@ static sm_status bind_cte(sm_binder *b, const sm_cte *cte, sm_node **out)
     const PgQuery__CommonTableExpr *d = cte->def;
     const sm_cte *visible = b->ctes;
     if (!PG_IS(d->ctequery, SELECT_STMT))
-        return SM_FAIL(b, d->location, SM_ERR_NOT_SUPPORTED, "a statement that changes data in WITH");
+        return SM_FAIL(b, d->location, SM_ERR_NOT_SUPPORTED,
+                       "a statement that changes data in WITH");
     b->ctes = cte->outer; /* a WITH query sees those before it */
     sm_status s = sm_bind_select(b, d->ctequery->select_stmt, out);
     b->ctes = visible;
@@ -159,17 +167,21 @@ static sm_status bind_cte(sm_binder *b, const sm_cte *cte, sm_node **out)
     return alias_columns(b, d->ctename, d->n_aliascolnames, d->aliascolnames, d->location, out);
 }
 
-static const char *alias_name(const PgQuery__Alias *a) { return a ? a->aliasname : NULL; }
+static const char *alias_name(const PgQuery__Alias *a)
+{
+    return a ? a->aliasname : NULL;
+}
 
-static sm_status with_alias(sm_binder *b, const PgQuery__Alias *a, const char *own, int32_t location, sm_node **n,
-                            sm_scope *scope)
+static sm_status with_alias(sm_binder *b, const PgQuery__Alias *a, const char *own,
+                            int32_t location, sm_node **n, sm_scope *scope)
 {
     const char *rel = alias_name(a) ? alias_name(a) : own;
     if (a) SM_TRY(alias_columns(b, rel, a->n_colnames, a->colnames, location, n));
     return sm_scope_of(b, *n, rel, scope);
 }
 
-static sm_status from_table(sm_binder *b, const PgQuery__RangeVar *v, sm_node **out, sm_scope *scope)
+static sm_status from_table(sm_binder *b, const PgQuery__RangeVar *v, sm_node **out,
+                            sm_scope *scope)
 {
     const sm_cte *cte = v->schemaname[0] ? NULL : b->ctes;
     while (cte && strcmp(cte->def->ctename, v->relname) != 0) cte = cte->outer;
@@ -203,7 +215,8 @@ static sm_status no_series(sm_binder *b, sm_type type, const char *col, sm_node 
     sm_value none = {.i64 = 0};
     SM_TRY(one_value(b, type, col, sm_expr_null(b->a, type), out));
     *out = sm_pass(b, SM_NODE_LIMIT, *out);
-    if (!*out || !((*out)->limit.limit = sm_expr_const(b->a, sm_type_of(SM_INT64), &none))) return sm_out_of_memory(b);
+    if (!*out || !((*out)->limit.limit = sm_expr_const(b->a, sm_type_of(SM_INT64), &none)))
+        return sm_out_of_memory(b);
     return SM_OK;
 }
 
@@ -219,15 +232,18 @@ static sm_status settle(sm_binder *b, sm_expr **e)
     return s;
 }
 
-static sm_status series_types(sm_binder *b, sm_expr **args, uint32_t n, int32_t location, sm_type *type)
+static sm_status series_types(sm_binder *b, sm_expr **args, uint32_t n, int32_t location,
+                              sm_type *type)
 {
-    SM_TRY(sm_common_type(b, "generate_series", args, n == 3 && args[2]->type.id == SM_INTERVAL ? 2 : n, type));
+    SM_TRY(sm_common_type(b, "generate_series", args,
+                          n == 3 && args[2]->type.id == SM_INTERVAL ? 2 : n, type));
     if (type->id == SM_INT16) *type = sm_type_of(SM_INT32);
     if (type->id == SM_DATE) *type = sm_type_of(SM_TIMESTAMP);
     bool numbers = type->id == SM_INT32 || type->id == SM_INT64 || type->id == SM_DECIMAL;
     bool times = type->id == SM_TIMESTAMP && n == 3;
     if (!numbers && !times) {
-        const char *text = sm_arena_printf(b->scratch, "function generate_series(%s, ...)", sm_type_word(args[0]->type));
+        const char *text = sm_arena_printf(b->scratch, "function generate_series(%s, ...)",
+                                           sm_type_word(args[0]->type));
         return text ? SM_FAIL(b, location, SM_ERR_UNDEFINED_FUNCTION, text) : sm_out_of_memory(b);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -240,17 +256,22 @@ static sm_status series_types(sm_binder *b, sm_expr **args, uint32_t n, int32_t 
     return SM_OK;
 }
 
-static sm_status bind_series(sm_binder *b, const PgQuery__FuncCall *f, const char *col, sm_node **out)
+static sm_status bind_series(sm_binder *b, const PgQuery__FuncCall *f, const char *col,
+                             sm_node **out)
 {
-    sm_ctx cx = {.b = b, .clause = "FROM", .no_columns = "generate_series must not refer to columns"};
+    sm_ctx cx = {
+        .b = b, .clause = "FROM", .no_columns = "generate_series must not refer to columns"};
     sm_expr *args[3] = {NULL};
     sm_type type;
     bool null = false;
     uint32_t n = (uint32_t)f->n_args;
-    if (n < 2 || n > 3) return SM_FAIL(b, f->location, SM_ERR_UNDEFINED_FUNCTION, "generate_series with these arguments");
+    if (n < 2 || n > 3)
+        return SM_FAIL(b, f->location, SM_ERR_UNDEFINED_FUNCTION,
+                       "generate_series with these arguments");
     for (uint32_t i = 0; i < n; i++) SM_TRY(sm_bind_expr(&cx, f->args[i], &args[i]));
     if (args[0]->type.id == SM_UNKNOWN && args[1]->type.id == SM_UNKNOWN) {
-        sm_type guess = sm_type_of(n == 3 && args[2]->type.id == SM_INTERVAL ? SM_TIMESTAMP : SM_INT32);
+        sm_type guess =
+            sm_type_of(n == 3 && args[2]->type.id == SM_INTERVAL ? SM_TIMESTAMP : SM_INT32);
         SM_TRY(sm_coerce(b, args[0], guess, &args[0]));
     }
     SM_TRY(series_types(b, args, n, f->location, &type));
@@ -271,15 +292,19 @@ static sm_status bind_series(sm_binder *b, const PgQuery__FuncCall *f, const cha
     return SM_OK;
 }
 
-static sm_status from_function(sm_binder *b, const PgQuery__RangeFunction *f, sm_node **out, sm_scope *scope)
+static sm_status from_function(sm_binder *b, const PgQuery__RangeFunction *f, sm_node **out,
+                               sm_scope *scope)
 {
-    const pg_node *item = f->n_functions == 1 && PG_IS(f->functions[0], LIST) ? f->functions[0]->list->items[0] : NULL;
+    const pg_node *item = f->n_functions == 1 && PG_IS(f->functions[0], LIST)
+                              ? f->functions[0]->list->items[0]
+                              : NULL;
     if (f->lateral || f->ordinality || f->is_rowsfrom || f->n_coldeflist || !PG_IS(item, FUNC_CALL))
         return SM_FAIL(b, sm_pg_location(item), SM_ERR_NOT_SUPPORTED, "this function in FROM");
     const PgQuery__FuncCall *call = item->func_call;
     const char *name = sm_last_name(call->n_funcname, call->funcname, NULL);
     if (!name || strcmp(name, "generate_series") != 0)
-        return SM_FAIL(b, call->location, SM_ERR_NOT_SUPPORTED, "a function other than generate_series in FROM");
+        return SM_FAIL(b, call->location, SM_ERR_NOT_SUPPORTED,
+                       "a function other than generate_series in FROM");
     SM_TRY(bind_series(b, call, alias_name(f->alias), out));
     return with_alias(b, f->alias, name, call->location, out, scope);
 }
@@ -292,22 +317,28 @@ static sm_status one_row(sm_binder *b, sm_node **out)
     return one_value(b, sm_type_of(SM_BOOL), "one_row", sm_make_bool(b, true, 0), out);
 }
 
-sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out, sm_scope *scope)
+sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out,
+                       sm_scope *scope)
 {
     *scope = (sm_scope){0};
     if (n == 0) return one_row(b, out);
-    if (n > 1) return SM_FAIL(b, sm_pg_location(items[1]), SM_ERR_NOT_SUPPORTED, "more than one item in FROM");
+    if (n > 1)
+        return SM_FAIL(b, sm_pg_location(items[1]), SM_ERR_NOT_SUPPORTED,
+                       "more than one item in FROM");
     const pg_node *item = items[0];
     switch (item->node_case) {
     case PG_QUERY__NODE__NODE_RANGE_VAR: return from_table(b, item->range_var, out, scope);
-    case PG_QUERY__NODE__NODE_RANGE_FUNCTION: return from_function(b, item->range_function, out, scope);
+    case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
+        return from_function(b, item->range_function, out, scope);
     case PG_QUERY__NODE__NODE_RANGE_SUBSELECT: {
         const PgQuery__RangeSubselect *s = item->range_subselect;
-        if (s->lateral) return SM_FAIL(b, sm_pg_location(s->subquery), SM_ERR_NOT_SUPPORTED, "LATERAL");
+        if (s->lateral)
+            return SM_FAIL(b, sm_pg_location(s->subquery), SM_ERR_NOT_SUPPORTED, "LATERAL");
         SM_TRY(sm_bind_select(b, s->subquery->select_stmt, out));
         return with_alias(b, s->alias, NULL, -1, out, scope);
     }
-    case PG_QUERY__NODE__NODE_JOIN_EXPR: return SM_FAIL(b, sm_pg_location(item->join_expr->rarg), SM_ERR_NOT_SUPPORTED, "JOIN");
+    case PG_QUERY__NODE__NODE_JOIN_EXPR:
+        return SM_FAIL(b, sm_pg_location(item->join_expr->rarg), SM_ERR_NOT_SUPPORTED, "JOIN");
     default: return SM_FAIL(b, sm_pg_location(item), SM_ERR_NOT_SUPPORTED, "this item in FROM");
     }
 }

@@ -1,5 +1,6 @@
-/* Function calls: aggregates, overloads of ops.def found by name and types, and casts written as functions. What needs
- * a C function of its own is in bind_special.c; functions.def lists those and the second names. */
+/* Function calls: aggregates, overloads of ops.def found by name and types, and casts written as
+ * functions. What needs a C function of its own is in bind_special.c; functions.def lists those and
+ * the second names. */
 #include "sql/bind_func.h"
 
 #include <string.h>
@@ -37,7 +38,8 @@ static char *signature(sm_binder *b, const char *name, sm_expr *const *args, uin
     return s ? sm_arena_printf(b->scratch, "%s)", s) : NULL;
 }
 
-sm_status sm_no_function(sm_binder *b, const char *name, sm_expr *const *args, uint32_t n, int32_t location)
+sm_status sm_no_function(sm_binder *b, const char *name, sm_expr *const *args, uint32_t n,
+                         int32_t location)
 {
     bool known = false;
     sm_nearest near = {.name = name};
@@ -52,7 +54,8 @@ sm_status sm_no_function(sm_binder *b, const char *name, sm_expr *const *args, u
     for (unsigned i = 0; i < SM_N_AGGS; i++) known |= strcmp(sm_agg_name((sm_agg_fn)i), name) == 0;
     sm_status s = SM_FAIL(b, location, SM_ERR_UNDEFINED_FUNCTION, text);
     if (known || !near.best)
-        sm_error_hint(b->err, "No function matches the given name and argument types. You might need to add explicit type casts.");
+        sm_error_hint(b->err, "No function matches the given name and argument types. You might "
+                              "need to add explicit type casts.");
     else
         sm_error_hint(b->err, "Perhaps you meant the function \"%s\".", near.best);
     return s;
@@ -62,7 +65,8 @@ sm_status sm_no_function(sm_binder *b, const char *name, sm_expr *const *args, u
 
 static bool order_matters(sm_agg_fn fn, const sm_expr *arg)
 {
-    if (fn == SM_AGG_COUNT || fn == SM_AGG_MIN || fn == SM_AGG_MAX || fn == SM_AGG_BOOL_AND || fn == SM_AGG_BOOL_OR)
+    if (fn == SM_AGG_COUNT || fn == SM_AGG_MIN || fn == SM_AGG_MAX || fn == SM_AGG_BOOL_AND ||
+        fn == SM_AGG_BOOL_OR)
         return false;
     return !(fn == SM_AGG_SUM || fn == SM_AGG_AVG) || sm_type_is_float(arg->type);
 }
@@ -75,13 +79,18 @@ static sm_status aggregate_filter(sm_ctx *cx, const pg_node *n, sm_agg_call *cal
     return n ? sm_bind_condition(&inner, n, &call->filter) : SM_OK;
 }
 
-static sm_status bind_aggregate(sm_ctx *cx, const PgQuery__FuncCall *f, const char *name, sm_agg_fn fn, sm_expr **out)
+static sm_status bind_aggregate(sm_ctx *cx, const PgQuery__FuncCall *f, const char *name,
+                                sm_agg_fn fn, sm_expr **out)
 {
     sm_binder *b = cx->b;
-    sm_agg_call call = {.fn = fn, .distinct = f->agg_distinct != 0, .position = sm_position(b, f->location)};
-    if (cx->in_aggregate) return SM_FAIL(b, f->location, SM_ERR_GROUPING, "aggregate function calls cannot be nested");
+    sm_agg_call call = {
+        .fn = fn, .distinct = f->agg_distinct != 0, .position = sm_position(b, f->location)};
+    if (cx->in_aggregate)
+        return SM_FAIL(b, f->location, SM_ERR_GROUPING,
+                       "aggregate function calls cannot be nested");
     if (!cx->aggs) {
-        const char *text = sm_arena_printf(b->scratch, "aggregate functions are not allowed in %s", cx->clause);
+        const char *text =
+            sm_arena_printf(b->scratch, "aggregate functions are not allowed in %s", cx->clause);
         return text ? SM_FAIL(b, f->location, SM_ERR_GROUPING, text) : sm_out_of_memory(b);
     }
     sm_ctx inner = *cx;
@@ -117,15 +126,16 @@ static sm_status bind_aggregate(sm_ctx *cx, const PgQuery__FuncCall *f, const ch
 /* ---- scalar functions ---- */
 
 /* float8(x), date('2024-01-01'): a cast, when no function has that name. */
-static sm_status cast_call(sm_binder *b, const char *name, sm_expr **args, uint32_t n, int32_t location, bool *is_cast,
-                           sm_expr **out)
+static sm_status cast_call(sm_binder *b, const char *name, sm_expr **args, uint32_t n,
+                           int32_t location, bool *is_cast, sm_expr **out)
 {
     sm_target to = {.name = name};
     *is_cast = n == 1 && sm_type_find(name, &to.type);
     return *is_cast ? sm_cast(b, args[0], &to, SM_CAST_EXPLICIT, location, out) : SM_OK;
 }
 
-static sm_status bind_scalar(sm_ctx *cx, const PgQuery__FuncCall *f, const char *name, sm_expr **out)
+static sm_status bind_scalar(sm_ctx *cx, const PgQuery__FuncCall *f, const char *name,
+                             sm_expr **out)
 {
     sm_binder *b = cx->b;
     uint32_t n = (uint32_t)f->n_args;
@@ -141,7 +151,8 @@ static sm_status bind_scalar(sm_ctx *cx, const PgQuery__FuncCall *f, const char 
         if (strcmp(aliases[i].name, name) == 0) row = aliases[i].row;
     op = SM_N_OPS;
     if (row[0] >= 'a' && row[0] <= 'z') SM_TRY(sm_find_op(b, row, args, n, &op));
-    if (op != SM_N_OPS) return sm_make_op(b, op, sm_code_type((sm_code)sm_ops[op].result), args, n, 0, 0, out);
+    if (op != SM_N_OPS)
+        return sm_make_op(b, op, sm_code_type((sm_code)sm_ops[op].result), args, n, 0, 0, out);
     SM_TRY(cast_call(b, name, args, n, f->location, &done, out));
     return done ? SM_OK : sm_no_function(b, name, args, n, f->location);
 }

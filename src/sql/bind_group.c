@@ -1,7 +1,7 @@
-/* Grouping: collecting aggregate calls, and turning expressions over the input into expressions over the aggregate's
- * output. The one idea: an expression is bound over the input first, with placeholders for aggregate calls; then
- * subtrees equal to a key become that key's column, and a column that is left over is the user's mistake.
- * Read bind.h first. */
+/* Grouping: collecting aggregate calls, and turning expressions over the input into expressions
+ * over the aggregate's output. The one idea: an expression is bound over the input first, with
+ * placeholders for aggregate calls; then subtrees equal to a key become that key's column, and a
+ * column that is left over is the user's mistake. Read bind.h first. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -16,7 +16,9 @@ sm_status sm_agg_add(sm_binder *b, sm_agg_list *l, const sm_agg_call *call, uint
     for (uint32_t i = 0; i < l->n; i++) {
         const sm_agg_call *c = &l->calls[i];
         if (c->fn != call->fn || c->distinct != call->distinct) continue;
-        if (!equal_or_both_absent(c->arg, call->arg) || !equal_or_both_absent(c->filter, call->filter)) continue;
+        if (!equal_or_both_absent(c->arg, call->arg) ||
+            !equal_or_both_absent(c->filter, call->filter))
+            continue;
         *column = i;
         return SM_OK;
     }
@@ -50,12 +52,13 @@ static const char *first_word(sm_binder *b, const char *words)
     return sm_arena_strndup(b->a, words, strcspn(words, " "));
 }
 
-sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr *const *keys, uint32_t n_keys,
-                       const sm_agg_list *aggs, sm_node **out)
+sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr *const *keys,
+                       uint32_t n_keys, const sm_agg_list *aggs, sm_node **out)
 {
     sm_node *n = sm_node_new(b->a, SM_NODE_AGGREGATE, in);
     if (!n) return sm_out_of_memory(b);
-    if (n_keys > SM_GROUP_MAX_KEYS) return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "more than 64 columns in GROUP BY");
+    if (n_keys > SM_GROUP_MAX_KEYS)
+        return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "more than 64 columns in GROUP BY");
     n->n_cols = n_keys + aggs->n;
     n->cols = SM_NEW_N(b->a, sm_col, n->n_cols + 1);
     n->aggregate.n_keys = n_keys;
@@ -65,7 +68,9 @@ sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr
     if (!n->cols || !n->aggregate.keys) return sm_out_of_memory(b);
     for (uint32_t i = 0; i < n_keys; i++) {
         const sm_expr *k = keys[i];
-        const char *base = k->kind == SM_EXPR_COLUMN && k->column < scope->n_cols ? scope->cols[k->column].name : "key";
+        const char *base = k->kind == SM_EXPR_COLUMN && k->column < scope->n_cols
+                               ? scope->cols[k->column].name
+                               : "key";
         n->aggregate.keys[i] = keys[i];
         n->cols[i] = (sm_col){sm_unique_name(b, base, n->cols, i), k->type, k->nullable};
         if (!n->cols[i].name) return sm_out_of_memory(b);
@@ -75,7 +80,8 @@ sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr
         bool counts = c->fn == SM_AGG_COUNT || c->fn == SM_AGG_COUNT_ALL;
         const char *base = first_word(b, sm_agg_name(c->fn));
         if (!base) return sm_out_of_memory(b);
-        n->cols[n_keys + i] = (sm_col){sm_unique_name(b, base, n->cols, n_keys + i), c->type, !counts};
+        n->cols[n_keys + i] =
+            (sm_col){sm_unique_name(b, base, n->cols, n_keys + i), c->type, !counts};
         if (!n->cols[n_keys + i].name) return sm_out_of_memory(b);
     }
     *out = n;
@@ -85,14 +91,15 @@ sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr
 static sm_status ungrouped(sm_binder *b, const sm_scope *scope, const sm_expr *e)
 {
     const sm_scope_col *c = &scope->cols[e->column];
-    const char *text =
-        sm_arena_printf(b->scratch, "column \"%s%s%s\" must appear in the GROUP BY clause or be used in an aggregate function",
-                        c->rel ? c->rel : "", c->rel ? "." : "", c->name);
+    const char *text = sm_arena_printf(
+        b->scratch,
+        "column \"%s%s%s\" must appear in the GROUP BY clause or be used in an aggregate function",
+        c->rel ? c->rel : "", c->rel ? "." : "", c->name);
     return text ? sm_raise_at(b->err, e->position, SM_ERR_GROUPING, text) : sm_out_of_memory(b);
 }
 
-sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, uint32_t n_keys, sm_expr *e,
-                     sm_expr **out)
+sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, uint32_t n_keys,
+                     sm_expr *e, sm_expr **out)
 {
     for (uint32_t i = 0; i < n_keys; i++) {
         if (!sm_expr_equal(keys[i], e)) continue;
@@ -110,6 +117,7 @@ sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, 
     if (!e->n_args) return SM_OK;
     copy->args = SM_NEW_N(b->a, sm_expr *, e->n_args);
     if (!copy->args) return sm_out_of_memory(b);
-    for (uint32_t i = 0; i < e->n_args; i++) SM_TRY(sm_regroup(b, scope, keys, n_keys, e->args[i], &copy->args[i]));
+    for (uint32_t i = 0; i < e->n_args; i++)
+        SM_TRY(sm_regroup(b, scope, keys, n_keys, e->args[i], &copy->args[i]));
     return SM_OK;
 }

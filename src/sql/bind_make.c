@@ -1,5 +1,5 @@
-/* Making bound expressions: constants, operations folded where they are constant, and one type for several expressions.
- * Read bind.h first, then bind_cast.c. */
+/* Making bound expressions: constants, operations folded where they are constant, and one type for
+ * several expressions. Read bind.h first, then bind_cast.c. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -24,11 +24,13 @@ sm_expr *sm_make_int(sm_binder *b, int32_t v, int32_t position)
 sm_expr *sm_make_text(sm_binder *b, const char *s, int32_t position)
 {
     const char *copy = sm_keep(b, s);
-    return copy ? constant(b, SM_TEXT, (sm_value){.text = sm_text_view(copy, (uint32_t)strlen(copy))}, position) : NULL;
+    return copy ? constant(b, SM_TEXT,
+                           (sm_value){.text = sm_text_view(copy, (uint32_t)strlen(copy))}, position)
+                : NULL;
 }
 
-sm_status sm_make_op(sm_binder *b, sm_op op, sm_type type, sm_expr *const *args, uint32_t n, int32_t imm0,
-                     int32_t imm1, sm_expr **out)
+sm_status sm_make_op(sm_binder *b, sm_op op, sm_type type, sm_expr *const *args, uint32_t n,
+                     int32_t imm0, int32_t imm1, sm_expr **out)
 {
     bool constants = n > 0;
     sm_expr *e = sm_expr_op(b->a, op, type, args, n);
@@ -42,8 +44,8 @@ sm_status sm_make_op(sm_binder *b, sm_op op, sm_type type, sm_expr *const *args,
     return SM_OK;
 }
 
-sm_status sm_make_node(sm_binder *b, sm_expr_kind kind, sm_type type, sm_expr *const *args, uint32_t n,
-                       int32_t position, sm_expr **out)
+sm_status sm_make_node(sm_binder *b, sm_expr_kind kind, sm_type type, sm_expr *const *args,
+                       uint32_t n, int32_t position, sm_expr **out)
 {
     *out = sm_expr_node(b->a, kind, type, args, n);
     if (!*out) return sm_out_of_memory(b);
@@ -68,14 +70,16 @@ static int category(sm_type t)
 
 static sm_status cannot_match(sm_binder *b, const char *what, sm_type have, const sm_expr *e)
 {
-    const char *text =
-        sm_arena_printf(b->scratch, "%s types %s and %s cannot be matched", what, sm_type_word(have), sm_type_word(e->type));
+    const char *text = sm_arena_printf(b->scratch, "%s types %s and %s cannot be matched", what,
+                                       sm_type_word(have), sm_type_word(e->type));
     if (!text) return sm_out_of_memory(b);
     return sm_raise_at(b->err, e->position, SM_ERR_TYPE_MISMATCH, text);
 }
 
-/* PostgreSQL's select_common_type: the first type known, replaced by later ones that it can become. */
-static sm_status common_id(sm_binder *b, const char *what, sm_expr *const *exprs, uint32_t n, sm_type *out)
+/* PostgreSQL's select_common_type: the first type known, replaced by later ones that it can become.
+ */
+static sm_status common_id(sm_binder *b, const char *what, sm_expr *const *exprs, uint32_t n,
+                           sm_type *out)
 {
     *out = sm_type_of(SM_UNKNOWN);
     for (uint32_t i = 0; i < n; i++) {

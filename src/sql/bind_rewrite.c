@@ -1,5 +1,6 @@
-/* NULLIF, IS DISTINCT FROM, GREATEST, LIKE and the clock, by what they are defined as. Read bind_rewrite.h first.
- * An operand that a definition names twice stands in the tree twice; sm_check_repeat keeps that in bounds. */
+/* NULLIF, IS DISTINCT FROM, GREATEST, LIKE and the clock, by what they are defined as. Read
+ * bind_rewrite.h first. An operand that a definition names twice stands in the tree twice;
+ * sm_check_repeat keeps that in bounds. */
 #include "sql/bind_rewrite.h"
 
 #include <string.h>
@@ -29,7 +30,8 @@ sm_status sm_make_nullif(sm_binder *b, sm_expr *l, sm_expr *r, int32_t location,
     return sm_make_node(b, SM_EXPR_CASE, l->type, args, 3, sm_position(b, location), out);
 }
 
-sm_status sm_make_distinct(sm_binder *b, bool distinct, sm_expr *l, sm_expr *r, int32_t location, sm_expr **out)
+sm_status sm_make_distinct(sm_binder *b, bool distinct, sm_expr *l, sm_expr *r, int32_t location,
+                           sm_expr **out)
 {
     int32_t position = sm_position(b, location);
     sm_expr *differs, *args[5];
@@ -51,8 +53,8 @@ sm_status sm_make_distinct(sm_binder *b, bool distinct, sm_expr *l, sm_expr *r, 
 }
 
 /* Is args[at] not NULL and beaten by no other that is not NULL? */
-static sm_status is_extreme(sm_binder *b, bool greatest, sm_expr **args, uint32_t n, uint32_t at, int32_t location,
-                            sm_expr **out)
+static sm_status is_extreme(sm_binder *b, bool greatest, sm_expr **args, uint32_t n, uint32_t at,
+                            int32_t location, sm_expr **out)
 {
     int32_t position = sm_position(b, location);
     sm_expr **parts = SM_NEW_N(b->scratch, sm_expr *, n);
@@ -69,7 +71,8 @@ static sm_status is_extreme(sm_binder *b, bool greatest, sm_expr **args, uint32_
         SM_TRY(sm_compare(b, greatest ? ">=" : "<=", args[at], args[i], location, &either[1]));
         if (args[i]->nullable) {
             SM_TRY(is_null(b, args[i], position, &either[0]));
-            SM_TRY(sm_make_node(b, SM_EXPR_OR, sm_type_of(SM_BOOL), either, 2, position, &either[1]));
+            SM_TRY(
+                sm_make_node(b, SM_EXPR_OR, sm_type_of(SM_BOOL), either, 2, position, &either[1]));
         }
         parts[n_parts++] = either[1];
     }
@@ -77,13 +80,16 @@ static sm_status is_extreme(sm_binder *b, bool greatest, sm_expr **args, uint32_
     return sm_make_node(b, SM_EXPR_AND, sm_type_of(SM_BOOL), parts, n_parts, position, out);
 }
 
-sm_status sm_make_extreme(sm_binder *b, bool greatest, sm_expr **args, uint32_t n, int32_t location, sm_expr **out)
+sm_status sm_make_extreme(sm_binder *b, bool greatest, sm_expr **args, uint32_t n, int32_t location,
+                          sm_expr **out)
 {
     enum { MOST = 100 };
     sm_type type;
     SM_TRY(sm_unify(b, greatest ? "GREATEST" : "LEAST", args, n, &type));
     if (n == 1) return *out = args[0], SM_OK;
-    if (n > MOST) return SM_FAIL(b, location, SM_ERR_TOO_COMPLEX, "more than 100 arguments of GREATEST or LEAST");
+    if (n > MOST)
+        return SM_FAIL(b, location, SM_ERR_TOO_COMPLEX,
+                       "more than 100 arguments of GREATEST or LEAST");
     sm_expr **parts = SM_NEW_N(b->scratch, sm_expr *, 2 * n);
     if (!parts) return sm_out_of_memory(b);
     for (uint32_t i = 0; i < n; i++) SM_TRY(sm_check_repeat(b, args[i], 3 * n, location));
@@ -108,7 +114,8 @@ static sm_status escape_character(sm_binder *b, const pg_node *n, int32_t locati
     size_t len = strlen(s);
     utf8proc_int32_t code = -1;
     if (len) {
-        utf8proc_ssize_t used = utf8proc_iterate((const utf8proc_uint8_t *)s, (utf8proc_ssize_t)len, &code);
+        utf8proc_ssize_t used =
+            utf8proc_iterate((const utf8proc_uint8_t *)s, (utf8proc_ssize_t)len, &code);
         if (used < 1 || (size_t)used != len) {
             sm_status st = SM_FAIL(b, n->a_const->location, SM_ERR_LIKE_ESCAPE_LENGTH);
             sm_error_hint(b->err, "Escape string must be empty or one character.");
@@ -127,7 +134,8 @@ sm_status sm_bind_like(sm_ctx *cx, const PgQuery__AExpr *e, bool fold_case, sm_e
     sm_expr *args[2];
     const char *op = sm_pg_string(e->name[0]);
     if (PG_IS(pattern, FUNC_CALL) && pattern->func_call->n_args == 2) {
-        const char *name = sm_last_name(pattern->func_call->n_funcname, pattern->func_call->funcname, NULL);
+        const char *name =
+            sm_last_name(pattern->func_call->n_funcname, pattern->func_call->funcname, NULL);
         if (name && strcmp(name, "like_escape") == 0) {
             SM_TRY(escape_character(b, pattern->func_call->args[1], e->location, &escape));
             pattern = pattern->func_call->args[0];
@@ -137,11 +145,13 @@ sm_status sm_bind_like(sm_ctx *cx, const PgQuery__AExpr *e, bool fold_case, sm_e
     SM_TRY(sm_bind_expr(cx, pattern, &args[1]));
     for (int i = 0; i < 2; i++) SM_TRY(sm_decide(b, &args[i]));
     if (args[0]->type.id != SM_TEXT || args[1]->type.id != SM_TEXT) {
-        const char *text = sm_arena_printf(b->scratch, "%s %s %s", sm_type_word(args[0]->type), op ? op : "~~",
-                                           sm_type_word(args[1]->type));
-        return text ? SM_FAIL(b, e->location, SM_ERR_UNDEFINED_OPERATOR, text) : sm_out_of_memory(b);
+        const char *text = sm_arena_printf(b->scratch, "%s %s %s", sm_type_word(args[0]->type),
+                                           op ? op : "~~", sm_type_word(args[1]->type));
+        return text ? SM_FAIL(b, e->location, SM_ERR_UNDEFINED_OPERATOR, text)
+                    : sm_out_of_memory(b);
     }
-    SM_TRY(sm_make_op(b, fold_case ? SM_OP_ilike_txt : SM_OP_like_txt, sm_type_of(SM_BOOL), args, 2, escape, 0, out));
+    SM_TRY(sm_make_op(b, fold_case ? SM_OP_ilike_txt : SM_OP_like_txt, sm_type_of(SM_BOOL), args, 2,
+                      escape, 0, out));
     (*out)->position = position;
     return op && op[0] == '!' ? sm_make_not(b, *out, position, out) : SM_OK;
 }
@@ -166,9 +176,11 @@ sm_status sm_bind_clock(sm_ctx *cx, const PgQuery__SQLValueFunction *f, sm_expr 
 {
     int32_t position = sm_position(cx->b, f->location);
     switch (f->op) {
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: return sm_make_now(cx->b, SM_DATE, position, out);
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE:
+        return sm_make_now(cx->b, SM_DATE, position, out);
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP: return sm_make_now(cx->b, SM_TIMESTAMP, position, out);
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+        return sm_make_now(cx->b, SM_TIMESTAMP, position, out);
     default: return SM_FAIL(cx->b, f->location, SM_ERR_NOT_SUPPORTED, "this session value");
     }
 }

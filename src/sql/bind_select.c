@@ -1,8 +1,8 @@
-/* SELECT and VALUES as plan nodes: FROM, FILTER, AGGREGATE, FILTER (HAVING), PROJECT, DISTINCT, SORT, LIMIT, in the order
- * in which SQL defines them. Read bind.h first, then bind_group.c.
+/* SELECT and VALUES as plan nodes: FROM, FILTER, AGGREGATE, FILTER (HAVING), PROJECT, DISTINCT,
+ * SORT, LIMIT, in the order in which SQL defines them. Read bind.h first, then bind_group.c.
  *
- * ORDER BY sorts by columns of the projection; an expression that is not selected is projected as a hidden last
- * column, and a PROJECT above the sort drops it. */
+ * ORDER BY sorts by columns of the projection; an expression that is not selected is projected as a
+ * hidden last column, and a PROJECT above the sort drops it. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -37,7 +37,8 @@ sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *na
         const char **names = SM_NEW_N(b->scratch, const char *, room);
         bool *flags = SM_NEW_N(b->scratch, bool, room);
         if (!exprs || !names || !flags) return sm_out_of_memory(b);
-        for (uint32_t i = 0; i < t->n; i++) exprs[i] = t->exprs[i], names[i] = t->names[i], flags[i] = t->named[i];
+        for (uint32_t i = 0; i < t->n; i++)
+            exprs[i] = t->exprs[i], names[i] = t->names[i], flags[i] = t->named[i];
         t->exprs = exprs, t->names = names, t->named = flags, t->room = room;
     }
     name = sm_keep(b, name);
@@ -50,7 +51,8 @@ sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *na
 
 static bool is_star(const pg_node *n)
 {
-    return PG_IS(n, COLUMN_REF) && PG_IS(n->column_ref->fields[n->column_ref->n_fields - 1], A_STAR);
+    return PG_IS(n, COLUMN_REF) &&
+           PG_IS(n->column_ref->fields[n->column_ref->n_fields - 1], A_STAR);
 }
 
 static sm_status add_star(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_targets *out)
@@ -60,7 +62,8 @@ static sm_status add_star(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_targets *o
     if (rel && (!cx->scope->rel || strcmp(rel, cx->scope->rel) != 0))
         return SM_FAIL(b, c->location, SM_ERR_MISSING_FROM, rel);
     if (!rel && !cx->scope->n_cols && !cx->scope->rel)
-        return SM_FAIL(b, c->location, SM_ERR_SYNTAX, "SELECT * with no tables specified is not valid");
+        return SM_FAIL(b, c->location, SM_ERR_SYNTAX,
+                       "SELECT * with no tables specified is not valid");
     for (uint32_t i = 0; i < cx->scope->n_cols; i++) {
         const sm_scope_col *col = &cx->scope->cols[i];
         sm_expr *e = sm_expr_column(b->a, i, col->type, col->nullable);
@@ -92,7 +95,8 @@ sm_status sm_bind_targets(sm_ctx *cx, size_t n, pg_node *const *items, sm_target
 /* ---- what ORDER BY and GROUP BY items mean ---- */
 
 /* An integer constant is the number of a selected item. */
-static sm_status by_ordinal(selection *q, const char *clause, const PgQuery__AConst *c, uint32_t *target)
+static sm_status by_ordinal(selection *q, const char *clause, const PgQuery__AConst *c,
+                            uint32_t *target)
 {
     sm_binder *b = q->b;
     const char *text;
@@ -142,18 +146,21 @@ static sm_status add_key(selection *q, const pg_node *n)
     sm_expr *e;
     if (PG_IS(n, A_CONST)) SM_TRY(by_ordinal(q, "GROUP BY", n->a_const, &target));
     /* an input column comes before an output name here, unlike in ORDER BY */
-    if (PG_IS(n, COLUMN_REF) && !in_scope(q, n->column_ref)) SM_TRY(by_name(q, n->column_ref, &target));
+    if (PG_IS(n, COLUMN_REF) && !in_scope(q, n->column_ref))
+        SM_TRY(by_name(q, n->column_ref, &target));
     if (target == UINT32_MAX) {
         SM_TRY(sm_bind_expr(&cx, n, &e));
         SM_TRY(sm_decide(b, &e));
     } else {
         e = q->targets.exprs[target];
         if (!sm_expr_walk(e, has_no_aggregate, NULL))
-            return sm_raise_at(b->err, e->position, SM_ERR_GROUPING, "aggregate functions are not allowed in GROUP BY");
+            return sm_raise_at(b->err, e->position, SM_ERR_GROUPING,
+                               "aggregate functions are not allowed in GROUP BY");
     }
     for (uint32_t i = 0; i < q->n_keys; i++)
         if (sm_expr_equal(q->keys[i], e)) return SM_OK;
-    if (q->n_keys == SM_GROUP_MAX_KEYS) return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "more than 64 columns in GROUP BY");
+    if (q->n_keys == SM_GROUP_MAX_KEYS)
+        return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "more than 64 columns in GROUP BY");
     q->keys[q->n_keys++] = e;
     return SM_OK;
 }
@@ -204,8 +211,9 @@ static sm_status add_order(selection *q, const PgQuery__SortBy *s, order_item *o
     }
     if (target == UINT32_MAX) {
         if (q->s->n_distinct_clause)
-            return sm_raise_at(b->err, e->position, SM_ERR_INVALID_REFERENCE,
-                               "for SELECT DISTINCT, ORDER BY expressions must appear in select list");
+            return sm_raise_at(
+                b->err, e->position, SM_ERR_INVALID_REFERENCE,
+                "for SELECT DISTINCT, ORDER BY expressions must appear in select list");
         target = q->targets.n;
         SM_TRY(sm_targets_add(b, &q->targets, e, "order", false));
     }
@@ -234,7 +242,8 @@ sm_status sm_bind_count(sm_binder *b, const char *clause, const pg_node *n, sm_e
     bool is_limit = clause[0] == 'L';
     sm_ctx cx = {.b = b, .clause = clause};
     const sm_target to = {.type = {.id = SM_INT64}};
-    cx.no_columns = is_limit ? "argument of LIMIT must not contain variables" : "argument of OFFSET must not contain variables";
+    cx.no_columns = is_limit ? "argument of LIMIT must not contain variables"
+                             : "argument of OFFSET must not contain variables";
     *out = NULL;
     if (!n) return SM_OK;
     SM_TRY(sm_bind_expr(&cx, n, out));
@@ -244,11 +253,13 @@ sm_status sm_bind_count(sm_binder *b, const char *clause, const pg_node *n, sm_e
     if ((*out)->kind != SM_EXPR_CONST) return SM_OK;
     if ((*out)->value.is_null) return *out = NULL, SM_OK;
     if ((*out)->value.i64 < 0)
-        return sm_raise_at(b->err, position, is_limit ? SM_ERR_NEGATIVE_LIMIT : SM_ERR_NEGATIVE_OFFSET);
+        return sm_raise_at(b->err, position,
+                           is_limit ? SM_ERR_NEGATIVE_LIMIT : SM_ERR_NEGATIVE_OFFSET);
     return SM_OK;
 }
 
-sm_status sm_bind_limit(sm_binder *b, const pg_node *count, const pg_node *offset, sm_node *in, sm_node **out)
+sm_status sm_bind_limit(sm_binder *b, const pg_node *count, const pg_node *offset, sm_node *in,
+                        sm_node **out)
 {
     sm_expr *limit, *skip;
     SM_TRY(sm_bind_count(b, "LIMIT", count, &limit));
@@ -281,7 +292,8 @@ static sm_status group(selection *q)
     sm_binder *b = q->b;
     if (!q->grouped) return SM_OK;
     for (uint32_t i = 0; i < q->targets.n; i++)
-        SM_TRY(sm_regroup(b, &q->scope, q->keys, q->n_keys, q->targets.exprs[i], &q->targets.exprs[i]));
+        SM_TRY(sm_regroup(b, &q->scope, q->keys, q->n_keys, q->targets.exprs[i],
+                          &q->targets.exprs[i]));
     if (q->having) SM_TRY(sm_regroup(b, &q->scope, q->keys, q->n_keys, q->having, &q->having));
     SM_TRY(sm_aggregate(b, q->node, &q->scope, q->keys, q->n_keys, &q->aggs, &q->node));
     if (!q->having) return SM_OK;
@@ -318,7 +330,8 @@ static sm_status sort(selection *q)
     for (uint32_t i = 0; i < q->n_orders; i++) {
         const order_item *o = &q->orders[i];
         const sm_col *c = &n->cols[o->target];
-        n->sort.orders[i] = (sm_order){sm_expr_column(b->a, o->target, c->type, c->nullable), o->desc, o->nulls_first};
+        n->sort.orders[i] = (sm_order){sm_expr_column(b->a, o->target, c->type, c->nullable),
+                                       o->desc, o->nulls_first};
         if (!n->sort.orders[i].expr) return sm_out_of_memory(b);
     }
     q->node = n;
@@ -331,7 +344,8 @@ static sm_status drop_hidden(selection *q)
     if (q->targets.n == q->n_visible) return SM_OK;
     for (uint32_t i = 0; i < q->n_visible; i++) {
         const sm_col *c = &q->node->cols[i];
-        if (!(q->targets.exprs[i] = sm_expr_column(b->a, i, c->type, c->nullable))) return sm_out_of_memory(b);
+        if (!(q->targets.exprs[i] = sm_expr_column(b->a, i, c->type, c->nullable)))
+            return sm_out_of_memory(b);
     }
     return sm_project(b, q->node, q->targets.exprs, q->targets.names, q->n_visible, &q->node);
 }
@@ -339,17 +353,24 @@ static sm_status drop_hidden(selection *q)
 static sm_status refuse_unsupported(sm_binder *b, const PgQuery__SelectStmt *s)
 {
     const PgQuery__SelectStmt *r = s->rarg;
-    const pg_node *first = r && r->n_target_list ? r->target_list[0] : r && r->n_values_lists ? r->values_lists[0] : NULL;
-    if (s->op != PG_QUERY__SET_OPERATION__SETOP_NONE && s->op != PG_QUERY__SET_OPERATION__SET_OPERATION_UNDEFINED)
+    const pg_node *first = r && r->n_target_list    ? r->target_list[0]
+                           : r && r->n_values_lists ? r->values_lists[0]
+                                                    : NULL;
+    if (s->op != PG_QUERY__SET_OPERATION__SETOP_NONE &&
+        s->op != PG_QUERY__SET_OPERATION__SET_OPERATION_UNDEFINED)
         return SM_FAIL(b, sm_pg_location(first), SM_ERR_NOT_SUPPORTED,
                        "a set operation (UNION, INTERSECT, EXCEPT)");
-    if (s->into_clause) return SM_FAIL(b, s->into_clause->rel ? s->into_clause->rel->location : -1, SM_ERR_NOT_SUPPORTED, "SELECT INTO");
-    if (s->n_window_clause) return SM_FAIL(b, sm_pg_location(s->window_clause[0]), SM_ERR_NOT_SUPPORTED, "WINDOW");
+    if (s->into_clause)
+        return SM_FAIL(b, s->into_clause->rel ? s->into_clause->rel->location : -1,
+                       SM_ERR_NOT_SUPPORTED, "SELECT INTO");
+    if (s->n_window_clause)
+        return SM_FAIL(b, sm_pg_location(s->window_clause[0]), SM_ERR_NOT_SUPPORTED, "WINDOW");
     if (s->n_locking_clause) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "FOR UPDATE");
     if (s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES)
         return SM_FAIL(b, sm_pg_location(s->limit_count), SM_ERR_NOT_SUPPORTED, "WITH TIES");
     if (s->n_distinct_clause && s->distinct_clause[0]->node_case != PG_QUERY__NODE__NODE__NOT_SET)
-        return SM_FAIL(b, sm_pg_location(s->distinct_clause[0]), SM_ERR_NOT_SUPPORTED, "DISTINCT ON");
+        return SM_FAIL(b, sm_pg_location(s->distinct_clause[0]), SM_ERR_NOT_SUPPORTED,
+                       "DISTINCT ON");
     return SM_OK;
 }
 
@@ -390,7 +411,8 @@ static sm_status bind_body(sm_binder *b, const PgQuery__SelectStmt *s, sm_node *
     SM_TRY(group(&q));
     SM_TRY(name_hidden(&q));
     SM_TRY(sm_project(b, q.node, q.targets.exprs, q.targets.names, q.targets.n, &q.node));
-    if (s->n_distinct_clause && !(q.node = sm_pass(b, SM_NODE_DISTINCT, q.node))) return sm_out_of_memory(b);
+    if (s->n_distinct_clause && !(q.node = sm_pass(b, SM_NODE_DISTINCT, q.node)))
+        return sm_out_of_memory(b);
     SM_TRY(sort(&q));
     SM_TRY(sm_bind_limit(b, s->limit_count, s->limit_offset, q.node, &q.node));
     SM_TRY(drop_hidden(&q));
@@ -424,7 +446,8 @@ static sm_status bind_cells(sm_binder *b, const PgQuery__List *row, uint32_t n, 
     for (uint32_t i = 0; i < n; i++) {
         const pg_node *item = row->items[i];
         if (PG_IS(item, SET_TO_DEFAULT)) {
-            if (!(cells[i] = sm_expr_null(b->a, sm_type_of(SM_UNKNOWN)))) return sm_out_of_memory(b);
+            if (!(cells[i] = sm_expr_null(b->a, sm_type_of(SM_UNKNOWN))))
+                return sm_out_of_memory(b);
             cells[i]->position = sm_position(b, item->set_to_default->location);
         } else {
             SM_TRY(sm_bind_expr(&cx, item, &cells[i]));
@@ -437,8 +460,9 @@ static sm_status assign_column(sm_binder *b, const sm_target *to, sm_expr **cell
 {
     for (uint32_t r = 0; r < n_rows; r++) {
         if (!sm_can_assign(cells[r]->type, to->type)) {
-            const char *text = sm_arena_printf(b->scratch, "column \"%s\" is of type %s but expression is of type %s",
-                                               to->name, sm_type_word(to->type), sm_type_word(cells[r]->type));
+            const char *text = sm_arena_printf(
+                b->scratch, "column \"%s\" is of type %s but expression is of type %s", to->name,
+                sm_type_word(to->type), sm_type_word(cells[r]->type));
             if (!text) return sm_out_of_memory(b);
             return sm_raise_at(b->err, cells[r]->position, SM_ERR_TYPE_MISMATCH, text);
         }
@@ -447,8 +471,8 @@ static sm_status assign_column(sm_binder *b, const sm_target *to, sm_expr **cell
     return SM_OK;
 }
 
-sm_status sm_bind_values(sm_binder *b, const PgQuery__SelectStmt *s, const sm_target *types, uint32_t n_types,
-                         sm_node **out)
+sm_status sm_bind_values(sm_binder *b, const PgQuery__SelectStmt *s, const sm_target *types,
+                         uint32_t n_types, sm_node **out)
 {
     uint32_t n_rows = (uint32_t)s->n_values_lists, n = (uint32_t)s->values_lists[0]->list->n_items;
     sm_node *v = sm_node_new(b->a, SM_NODE_VALUES, NULL);

@@ -1,6 +1,7 @@
-/* Functions whose binding depends on more than the types of ops.def: scales of decimals, fields of dates, default
- * arguments. functions.def lists them. Each gets its bound arguments and either makes the expression or leaves *out NULL,
- * and then the call is looked up in ops.def. Read bind_func.h first. */
+/* Functions whose binding depends on more than the types of ops.def: scales of decimals, fields of
+ * dates, default arguments. functions.def lists them. Each gets its bound arguments and either
+ * makes the expression or leaves *out NULL, and then the call is looked up in ops.def. Read
+ * bind_func.h first. */
 #include <string.h>
 
 #include "runtime/format.h"
@@ -16,11 +17,18 @@ typedef struct call {
     int32_t location;
 } call;
 
-static bool is_short(sm_type t) { return t.precision <= SM_DEC64_DIGITS; }
-static unsigned at_most_38(unsigned n) { return n > SM_DEC_MAX_DIGITS ? SM_DEC_MAX_DIGITS : n; }
+static bool is_short(sm_type t)
+{
+    return t.precision <= SM_DEC64_DIGITS;
+}
+static unsigned at_most_38(unsigned n)
+{
+    return n > SM_DEC_MAX_DIGITS ? SM_DEC_MAX_DIGITS : n;
+}
 
 /* A 128-bit operation on decimals; its result in 64 bits if so many digits fit. */
-static sm_status on_d128(call *c, sm_op op, unsigned digits, unsigned scale, int32_t imm0, int32_t imm1, sm_expr **out)
+static sm_status on_d128(call *c, sm_op op, unsigned digits, unsigned scale, int32_t imm0,
+                         int32_t imm1, sm_expr **out)
 {
     sm_binder *b = c->b;
     sm_expr *args[2] = {c->args[0], c->n > 1 ? c->args[1] : NULL};
@@ -38,7 +46,10 @@ static sm_status absolute(call *c, sm_expr **out)
     return sm_make_op(c->b, is_short(t) ? SM_OP_abs_d64 : SM_OP_abs_d128, t, c->args, 1, 0, 0, out);
 }
 
-static unsigned whole_digits(sm_type t) { return t.precision - t.scale + 0u; }
+static unsigned whole_digits(sm_type t)
+{
+    return t.precision - t.scale + 0u;
+}
 
 static sm_status ceil_floor(call *c, sm_expr **out)
 {
@@ -58,7 +69,9 @@ static sm_status round_trunc(call *c, sm_expr **out)
     sm_binder *b = c->b;
     bool rounds = c->name[0] == 'r';
     if (c->n == 2) {
-        if (sm_type_is_float(c->args[0]->type) || !sm_can_coerce(c->args[0]->type, sm_decimal(1, 0))) return SM_OK;
+        if (sm_type_is_float(c->args[0]->type) ||
+            !sm_can_coerce(c->args[0]->type, sm_decimal(1, 0)))
+            return SM_OK;
         const sm_target bare = {.type = {SM_DECIMAL, SM_DEC_MAX_DIGITS, 10, SM_TYPE_BARE_DECIMAL}};
         SM_TRY(sm_cast(b, c->args[0], &bare, SM_CAST_IMPLICIT, -1, &c->args[0]));
         SM_TRY(sm_coerce(b, c->args[1], sm_type_of(SM_INT32), &c->args[1]));
@@ -98,15 +111,21 @@ static sm_status date_field(call *c, sm_date_field *field)
 {
     sm_binder *b = c->b;
     const sm_expr *e = c->args[0];
-    bool literal = e->kind == SM_EXPR_CONST && !e->value.is_null && (e->type.id == SM_UNKNOWN || e->type.id == SM_TEXT);
-    if (!literal) return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "a date field that is not a literal");
-    const char *name = sm_arena_strndup(b->scratch, sm_text_bytes(&e->value.text), e->value.text.len);
+    bool literal = e->kind == SM_EXPR_CONST && !e->value.is_null &&
+                   (e->type.id == SM_UNKNOWN || e->type.id == SM_TEXT);
+    if (!literal)
+        return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "a date field that is not a literal");
+    const char *name =
+        sm_arena_strndup(b->scratch, sm_text_bytes(&e->value.text), e->value.text.len);
     if (!name) return sm_out_of_memory(b);
     if (sm_date_field_find(name, field)) return SM_OK;
     return sm_raise_at(b->err, e->position, SM_ERR_BAD_UNIT, name, sm_type_word(c->args[1]->type));
 }
 
-static bool is_time_of_day(sm_date_field f) { return f >= SM_FIELD_MICROSECOND && f <= SM_FIELD_HOUR; }
+static bool is_time_of_day(sm_date_field f)
+{
+    return f >= SM_FIELD_MICROSECOND && f <= SM_FIELD_HOUR;
+}
 static bool is_calendar_only(sm_date_field f)
 {
     return f == SM_FIELD_DOW || f == SM_FIELD_ISODOW || f == SM_FIELD_DOY || f == SM_FIELD_WEEK ||
@@ -119,7 +138,8 @@ static sm_status no_unit(call *c)
     const sm_value *v = &c->args[0]->value;
     const char *name = sm_arena_strndup(b->scratch, sm_text_bytes(&v->text), v->text.len);
     if (!name) return sm_out_of_memory(b);
-    return sm_raise_at(b->err, c->args[0]->position, SM_ERR_BAD_UNIT, name, sm_type_word(c->args[1]->type));
+    return sm_raise_at(b->err, c->args[0]->position, SM_ERR_BAD_UNIT, name,
+                       sm_type_word(c->args[1]->type));
 }
 
 static sm_status extract(call *c, sm_expr **out)
@@ -127,7 +147,8 @@ static sm_status extract(call *c, sm_expr **out)
     sm_binder *b = c->b;
     sm_date_field field;
     sm_op op = SM_OP_extract_ts;
-    if (c->args[1]->type.id == SM_UNKNOWN) SM_TRY(sm_coerce(b, c->args[1], sm_type_of(SM_TIMESTAMP), &c->args[1]));
+    if (c->args[1]->type.id == SM_UNKNOWN)
+        SM_TRY(sm_coerce(b, c->args[1], sm_type_of(SM_TIMESTAMP), &c->args[1]));
     sm_type_id id = c->args[1]->type.id;
     if (id != SM_TIMESTAMP && id != SM_DATE && id != SM_INTERVAL) {
         SM_TRY(sm_decide(b, &c->args[0]));
@@ -136,7 +157,8 @@ static sm_status extract(call *c, sm_expr **out)
     SM_TRY(date_field(c, &field));
     if (id == SM_DATE) op = SM_OP_extract_date;
     if (id == SM_INTERVAL) op = SM_OP_extract_iv;
-    if ((id == SM_DATE && is_time_of_day(field)) || (id == SM_INTERVAL && is_calendar_only(field))) return no_unit(c);
+    if ((id == SM_DATE && is_time_of_day(field)) || (id == SM_INTERVAL && is_calendar_only(field)))
+        return no_unit(c);
     unsigned scale = sm_date_field_scale(field);
     sm_type t = sm_decimal(SM_DEC64_DIGITS, scale);
     SM_TRY(sm_make_op(b, op, t, &c->args[1], 1, (int32_t)field, 0, out));
@@ -154,8 +176,10 @@ static sm_status truncate_date(call *c, sm_expr **out)
     }
     SM_TRY(sm_coerce(b, c->args[1], sm_type_of(SM_TIMESTAMP), &c->args[1]));
     SM_TRY(date_field(c, &field));
-    if ((is_calendar_only(field) && field != SM_FIELD_WEEK) || field == SM_FIELD_EPOCH) return no_unit(c);
-    return sm_make_op(b, SM_OP_trunc_ts, sm_type_of(SM_TIMESTAMP), &c->args[1], 1, (int32_t)field, 0, out);
+    if ((is_calendar_only(field) && field != SM_FIELD_WEEK) || field == SM_FIELD_EPOCH)
+        return no_unit(c);
+    return sm_make_op(b, SM_OP_trunc_ts, sm_type_of(SM_TIMESTAMP), &c->args[1], 1, (int32_t)field,
+                      0, out);
 }
 
 static sm_status now(call *c, sm_expr **out)
@@ -176,7 +200,8 @@ static sm_status concat_part(sm_binder *b, sm_expr *e, sm_expr **out)
         args[2] = sm_make_text(b, "f", e->position);
         sm_expr *letter, *null = e;
         SM_TRY(sm_make_node(b, SM_EXPR_CASE, text.type, args, 3, e->position, &letter));
-        SM_TRY(sm_make_node(b, SM_EXPR_IS_NULL, sm_type_of(SM_BOOL), &null, 1, e->position, &args[0]));
+        SM_TRY(
+            sm_make_node(b, SM_EXPR_IS_NULL, sm_type_of(SM_BOOL), &null, 1, e->position, &args[0]));
         args[1] = sm_make_text(b, "", e->position);
         args[2] = letter;
         return sm_make_node(b, SM_EXPR_CASE, text.type, args, 3, e->position, out);
@@ -212,7 +237,8 @@ static sm_status add_blank(call *c, sm_expr **out)
 static sm_status substring(call *c, sm_expr **out)
 {
     (void)out;
-    if (c->args[1]->type.id != SM_TEXT && !(c->args[1]->type.id == SM_UNKNOWN && c->args[1]->kind == SM_EXPR_CONST))
+    if (c->args[1]->type.id != SM_TEXT &&
+        !(c->args[1]->type.id == SM_UNKNOWN && c->args[1]->kind == SM_EXPR_CONST))
         return SM_OK;
     return SM_FAIL(c->b, c->location, SM_ERR_NOT_SUPPORTED, "substring by a regular expression");
 }
@@ -248,8 +274,8 @@ static const special specials[] = {
 #undef SM_ABSENT
 };
 
-sm_status sm_bind_special(sm_ctx *cx, const char *name, sm_expr **args, uint32_t *n, int32_t location, bool *done,
-                          sm_expr **out)
+sm_status sm_bind_special(sm_ctx *cx, const char *name, sm_expr **args, uint32_t *n,
+                          int32_t location, bool *done, sm_expr **out)
 {
     *done = false;
     for (size_t i = 0; i < SM_COUNT(specials); i++) {

@@ -1,4 +1,5 @@
-/* Type names as written: numeric(15,2), varchar(25), timestamp without time zone. Read bind.h first. */
+/* Type names as written: numeric(15,2), varchar(25), timestamp without time zone. Read bind.h
+ * first. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -30,7 +31,8 @@ sm_type sm_decimal_of(const sm_expr *e)
     case SM_INT64: digits = 19; break;
     default: break;
     }
-    if (e->kind == SM_EXPR_CONST && !e->value.is_null) digits = digits_of(sm_value_int(&e->value, e->phys));
+    if (e->kind == SM_EXPR_CONST && !e->value.is_null)
+        digits = digits_of(sm_value_int(&e->value, e->phys));
     return sm_decimal(digits, 0);
 }
 
@@ -45,12 +47,15 @@ static bool modifier(const pg_node *n, int32_t *out)
 static sm_status numeric_modifiers(sm_binder *b, const PgQuery__TypeName *t, sm_type *type)
 {
     int32_t p = 0, s = 0;
-    if (t->n_typmods > 2 || !modifier(t->typmods[0], &p) || (t->n_typmods == 2 && !modifier(t->typmods[1], &s)))
+    if (t->n_typmods > 2 || !modifier(t->typmods[0], &p) ||
+        (t->n_typmods == 2 && !modifier(t->typmods[1], &s)))
         return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT, "invalid NUMERIC type modifier");
     if (p < 1 || p > SM_DEC_MAX_DIGITS)
-        return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT, "NUMERIC precision must be between 1 and 38");
+        return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT,
+                       "NUMERIC precision must be between 1 and 38");
     if (s < 0 || s > p)
-        return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT, "NUMERIC scale must be between 0 and the precision");
+        return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT,
+                       "NUMERIC scale must be between 0 and the precision");
     *type = sm_decimal((unsigned)p, (unsigned)s);
     return SM_OK;
 }
@@ -62,21 +67,24 @@ static sm_status text_modifiers(sm_binder *b, const PgQuery__TypeName *t, sm_tar
     if (t->n_typmods != 1 || !modifier(t->typmods[0], &n))
         return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT, "invalid type modifier");
     if (n < 1 || n > MOST)
-        return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT, "length must be between 1 and 10485760");
+        return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT,
+                       "length must be between 1 and 10485760");
     out->max_chars = n;
     return SM_OK;
 }
 
 sm_status sm_bind_type(sm_binder *b, const PgQuery__TypeName *t, sm_target *out)
 {
-    static const char *const absent[] = {"timestamptz", "timetz", "time", "bytea", "json", "jsonb", "uuid",
-                                         "bit",         "varbit", "xml",  "money", "oid"};
+    static const char *const absent[] = {"timestamptz", "timetz", "time",  "bytea",
+                                         "json",        "jsonb",  "uuid",  "bit",
+                                         "varbit",      "xml",    "money", "oid"};
     bool foreign = false;
     const char *name = sm_last_name(t->n_names, t->names, &foreign);
     *out = (sm_target){.name = name};
     if (!name || foreign || t->pct_type)
         return SM_FAIL(b, t->location, SM_ERR_UNDEFINED_TYPE, name ? name : "");
-    if (t->setof || t->n_array_bounds) return SM_FAIL(b, t->location, SM_ERR_NOT_SUPPORTED, "an array type");
+    if (t->setof || t->n_array_bounds)
+        return SM_FAIL(b, t->location, SM_ERR_NOT_SUPPORTED, "an array type");
     if (!sm_type_find(name, &out->type)) {
         for (size_t i = 0; i < SM_COUNT(absent); i++) {
             if (strcmp(name, absent[i]) != 0) continue;
@@ -97,8 +105,10 @@ sm_status sm_bind_type(sm_binder *b, const PgQuery__TypeName *t, sm_target *out)
     case SM_TIMESTAMP: {
         int32_t digits;
         if (modifier(t->typmods[0], &digits) && digits >= 6) return SM_OK;
-        return SM_FAIL(b, t->location, SM_ERR_NOT_SUPPORTED, "a timestamp of less than microseconds");
+        return SM_FAIL(b, t->location, SM_ERR_NOT_SUPPORTED,
+                       "a timestamp of less than microseconds");
     }
-    default: return SM_FAIL(b, t->location, SM_ERR_SYNTAX, "type modifier is not allowed for this type");
+    default:
+        return SM_FAIL(b, t->location, SM_ERR_SYNTAX, "type modifier is not allowed for this type");
     }
 }

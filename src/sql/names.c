@@ -1,5 +1,5 @@
-/* Names: the nearest one for a hint, the one PostgreSQL gives to an unnamed output column, and the parts of qualified
- * ones. Read bind.h first. */
+/* Names: the nearest one for a hint, the one PostgreSQL gives to an unnamed output column, and the
+ * parts of qualified ones. Read bind.h first. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -39,11 +39,16 @@ void sm_nearest_offer(sm_nearest *n, const char *candidate)
 const char *sm_last_name(size_t n, pg_node *const *names, bool *foreign)
 {
     const char *schema = n > 1 ? sm_pg_string(names[n - 2]) : NULL;
-    if (foreign) *foreign = n > 2 || (schema && strcmp(schema, "pg_catalog") != 0 && strcmp(schema, "public") != 0);
+    if (foreign)
+        *foreign =
+            n > 2 || (schema && strcmp(schema, "pg_catalog") != 0 && strcmp(schema, "public") != 0);
     return n ? sm_pg_string(names[n - 1]) : NULL;
 }
 
-const char *sm_keep(sm_binder *b, const char *s) { return sm_arena_strdup(b->a, s); }
+const char *sm_keep(sm_binder *b, const char *s)
+{
+    return sm_arena_strdup(b->a, s);
+}
 
 /* As PostgreSQL's FigureColname: a cast's type name gives way to a name from inside. */
 static const char *figure_name(const pg_node *n, int *strength)
@@ -53,7 +58,8 @@ static const char *figure_name(const pg_node *n, int *strength)
     switch (n->node_case) {
     case PG_QUERY__NODE__NODE_COLUMN_REF:
         for (size_t i = n->column_ref->n_fields; i-- > 0;)
-            if (sm_pg_string(n->column_ref->fields[i])) return sm_pg_string(n->column_ref->fields[i]);
+            if (sm_pg_string(n->column_ref->fields[i]))
+                return sm_pg_string(n->column_ref->fields[i]);
         break;
     case PG_QUERY__NODE__NODE_FUNC_CALL:
         return sm_last_name(n->func_call->n_funcname, n->func_call->funcname, NULL);

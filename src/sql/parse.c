@@ -1,9 +1,11 @@
-/* Text to parse tree by libpg_query, guarded: the parser, its protobuf packing and the unpacking all recurse, so they
- * run on a big stack, on texts whose nesting was bounded before. Read parse.h first.
+/* Text to parse tree by libpg_query, guarded: the parser, its protobuf packing and the unpacking
+ * all recurse, so they run on a big stack, on texts whose nesting was bounded before. Read parse.h
+ * first.
  *
- * Two guards (docs/dialect.md, "Limits"). Before parsing, a pass over the scanner's tokens bounds the depth of the tree
- * from above: a level of brackets is as deep as its operators and its deepest bracket together, and a comma starts
- * afresh. AND and OR do not count: the grammar makes flat lists of them. After parsing, the tree's real depth. */
+ * Two guards (docs/dialect.md, "Limits"). Before parsing, a pass over the scanner's tokens bounds
+ * the depth of the tree from above: a level of brackets is as deep as its operators and its deepest
+ * bracket together, and a comma starts afresh. AND and OR do not count: the grammar makes flat
+ * lists of them. After parsing, the tree's real depth. */
 #include "sql/parse.h"
 
 #include <pg_query.h>
@@ -42,11 +44,15 @@ static bool counts_as_operator(const PgQuery__ScanToken *t)
     }
 }
 
-static uint32_t item_depth(const level *l) { return l->operators + l->inner; }
+static uint32_t item_depth(const level *l)
+{
+    return l->operators + l->inner;
+}
 
 static sm_status too_complex(sm_error *err)
 {
-    return sm_raise(err, SM_ERR_TOO_COMPLEX, "more than 20000 operators and brackets nested in one expression");
+    return sm_raise(err, SM_ERR_TOO_COMPLEX,
+                    "more than 20000 operators and brackets nested in one expression");
 }
 
 static sm_status bound_depth(sm_arena *scratch, const PgQuery__ScanResult *scan, sm_error *err)
@@ -83,8 +89,14 @@ static sm_status bound_depth(sm_arena *scratch, const PgQuery__ScanResult *scan,
     return SM_OK;
 }
 
-static void *arena_alloc(void *arena, size_t bytes) { return sm_arena_alloc(arena, bytes ? bytes : 1); }
-static void arena_keep(void *arena, void *p) { (void)arena, (void)p; }
+static void *arena_alloc(void *arena, size_t bytes)
+{
+    return sm_arena_alloc(arena, bytes ? bytes : 1);
+}
+static void arena_keep(void *arena, void *p)
+{
+    (void)arena, (void)p;
+}
 
 static sm_status guard_operators(sm_arena *scratch, const char *text, size_t bytes, sm_error *err)
 {
@@ -104,7 +116,8 @@ static sm_status guard_operators(sm_arena *scratch, const char *text, size_t byt
 /* ---- after parsing ---- */
 
 /* The messages in a field of m; the first of them is at *first. */
-static size_t children(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f, const char **first)
+static size_t children(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f,
+                       const char **first)
 {
     size_t n = 1;
     const char *base = (const char *)m;
@@ -128,13 +141,14 @@ static const ProtobufCMessage *child_at(const char *first, size_t k)
     return child;
 }
 
-/* Depth in nodes (and set operations, which nest without a Node between), by the generated descriptors; stops above
- * MAX_DEPTH. */
+/* Depth in nodes (and set operations, which nest without a Node between), by the generated
+ * descriptors; stops above MAX_DEPTH. */
 static unsigned tree_depth(const ProtobufCMessage *m, unsigned depth)
 {
     unsigned deepest = depth;
     const char *first;
-    depth += m->descriptor == &pg_query__node__descriptor || m->descriptor == &pg_query__select_stmt__descriptor;
+    depth += m->descriptor == &pg_query__node__descriptor ||
+             m->descriptor == &pg_query__select_stmt__descriptor;
     if (depth > MAX_DEPTH) return depth;
     for (unsigned i = 0; i < m->descriptor->n_fields && deepest <= MAX_DEPTH; i++) {
         size_t n = children(m, &m->descriptor->fields[i], &first);
@@ -191,7 +205,8 @@ sm_status sm_parse(sm_arena *scratch, const char *text, size_t bytes, PgQuery__P
         else
             s = sm_raise(err, SM_ERR_SYNTAX, r.error->message);
     } else {
-        *out = pg_query__parse_result__unpack(&alloc, r.parse_tree.len, (const uint8_t *)r.parse_tree.data);
+        *out = pg_query__parse_result__unpack(&alloc, r.parse_tree.len,
+                                              (const uint8_t *)r.parse_tree.data);
         if (!*out) s = sm_arena_failed(scratch, err);
     }
     pg_query_free_protobuf_parse_result(r);

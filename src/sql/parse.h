@@ -1,4 +1,5 @@
-/* libpg_query's parse tree of one text. The names of the generated protobuf structures get short aliases here. */
+/* libpg_query's parse tree of one text. The names of the generated protobuf structures get short
+ * aliases here. */
 #ifndef SM_SQL_PARSE_H
 #define SM_SQL_PARSE_H
 
@@ -13,7 +14,8 @@ typedef PgQuery__Node pg_node;
 /** The bytes of a String node, else NULL. */
 const char *sm_pg_string(const pg_node *n);
 
-/** The first location in a subtree, for messages about what has none of its own; -1 if there is none. */
+/** The first location in a subtree, for messages about what has none of its own; -1 if there is
+ * none. */
 int32_t sm_pg_location(const pg_node *n);
 
 /* Where a parse error is, before it is known where the text stands in the statement. */

@@ -1,6 +1,6 @@
-/* The pipe language: one plan node a step, in the order written (docs/plan-language.md). Each step's text goes through
- * the SQL parser as a part of a SELECT, so that expressions and positions are SQL's own; the steps are found with the
- * lexer of text.h. Read bind.h first.
+/* The pipe language: one plan node a step, in the order written (docs/plan-language.md). Each
+ * step's text goes through the SQL parser as a part of a SELECT, so that expressions and positions
+ * are SQL's own; the steps are found with the lexer of text.h. Read bind.h first.
  *
  * Nothing is reordered or optimized here: a pipe plan is executed as it stands. */
 #include <string.h>
@@ -23,7 +23,10 @@ typedef struct step {
 
 static sm_status bind_plan(sm_binder *b, size_t from, size_t to, unsigned depth, pipe_state *out);
 
-static sm_tok token(const sm_binder *b, size_t to, size_t *at) { return sm_tok_next(b->chars->text, to, at); }
+static sm_tok token(const sm_binder *b, size_t to, size_t *at)
+{
+    return sm_tok_next(b->chars->text, to, at);
+}
 
 static bool is_char(const sm_binder *b, sm_tok t, char c)
 {
@@ -41,7 +44,8 @@ bool sm_is_pipe(const char *text, size_t bytes)
     sm_tok t = sm_tok_next(text, bytes, &at);
     unsigned depth = 0;
     if (sm_tok_is(text, t, "explain")) {
-        for (t = sm_tok_next(text, bytes, &at); t.kind != SM_TOK_END; t = sm_tok_next(text, bytes, &at)) {
+        for (t = sm_tok_next(text, bytes, &at); t.kind != SM_TOK_END;
+             t = sm_tok_next(text, bytes, &at)) {
             bool other = t.kind == SM_TOK_OTHER;
             if (other && text[t.start] == '(') depth++;
             if (other && text[t.start] == ')' && depth) depth--;
@@ -66,13 +70,15 @@ static sm_status piece(sm_binder *b, const char *prefix, size_t from, size_t to,
     const pg_node *n;
     *out = NULL;
     SM_TRY(sm_parse_piece(b, prefix, from, to, "", &n));
-    if (!PG_IS(n, SELECT_STMT)) return syntax_at(b, from, "syntax error: a step of a pipe plan expected");
+    if (!PG_IS(n, SELECT_STMT))
+        return syntax_at(b, from, "syntax error: a step of a pipe plan expected");
     const PgQuery__SelectStmt *s = n->select_stmt;
     unsigned has = (s->n_target_list ? PART_TARGETS : 0u) | (s->n_from_clause ? PART_FROM : 0u) |
                    (s->where_clause ? PART_WHERE : 0u) | (s->n_sort_clause ? PART_ORDER : 0u) |
                    (s->limit_count || s->limit_offset ? PART_LIMIT : 0u);
-    bool other = s->n_group_clause || s->having_clause || s->n_window_clause || s->n_values_lists || s->larg ||
-                 s->n_distinct_clause || s->into_clause || s->n_locking_clause || s->with_clause ||
+    bool other = s->n_group_clause || s->having_clause || s->n_window_clause || s->n_values_lists ||
+                 s->larg || s->n_distinct_clause || s->into_clause || s->n_locking_clause ||
+                 s->with_clause ||
                  s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES;
     if (other || (has & ~parts)) {
         sm_status st = syntax_at(b, from, "syntax error: this clause must be a step of its own");
@@ -83,7 +89,10 @@ static sm_status piece(sm_binder *b, const char *prefix, size_t from, size_t to,
     return SM_OK;
 }
 
-static sm_status rescope(pipe_state *p, const char *rel) { return sm_scope_of(p->b, p->node, rel, &p->scope); }
+static sm_status rescope(pipe_state *p, const char *rel)
+{
+    return sm_scope_of(p->b, p->node, rel, &p->scope);
+}
 
 /* ---- FROM ---- */
 
@@ -94,11 +103,13 @@ static sm_status apply_alias(pipe_state *p, size_t from, size_t to)
     const PgQuery__SelectStmt *s;
     SM_TRY(piece(b, "SELECT * FROM x ", from, to, PART_TARGETS | PART_FROM, &s));
     if (s->n_from_clause != 1 || !PG_IS(s->from_clause[0], RANGE_VAR))
-        return sm_raise_at(b->err, sm_chars_at(b->chars, from), SM_ERR_NOT_SUPPORTED, "more than one item in FROM");
+        return sm_raise_at(b->err, sm_chars_at(b->chars, from), SM_ERR_NOT_SUPPORTED,
+                           "more than one item in FROM");
     const PgQuery__Alias *a = s->from_clause[0]->range_var->alias;
     if (!a) return SM_OK;
     if (a->n_colnames > p->node->n_cols)
-        return sm_raise_at(b->err, sm_chars_at(b->chars, from), SM_ERR_INVALID_REFERENCE, "more names than columns");
+        return sm_raise_at(b->err, sm_chars_at(b->chars, from), SM_ERR_INVALID_REFERENCE,
+                           "more names than columns");
     const char **names = SM_NEW_N(b->scratch, const char *, a->n_colnames + 1);
     if (!names) return sm_out_of_memory(b);
     for (size_t i = 0; i < a->n_colnames; i++)
@@ -198,7 +209,8 @@ static void find_group_by(const sm_binder *b, const step *s, size_t *group, size
         if (is_char(b, t, '(')) depth++;
         if (is_char(b, t, ')') && depth) depth--;
         size_t next = at;
-        if (depth || !sm_tok_is(text, t, "group") || !sm_tok_is(text, token(b, s->to, &next), "by")) continue;
+        if (depth || !sm_tok_is(text, t, "group") || !sm_tok_is(text, token(b, s->to, &next), "by"))
+            continue;
         *group = t.start;
         *list = next;
         return;
@@ -224,7 +236,8 @@ static sm_status aggregate_step(pipe_state *p, const step *s)
     } else if (!calls.n) {
         return syntax_at(b, s->from, "syntax error: AGGREGATE of nothing");
     }
-    if (keys.n > SM_GROUP_MAX_KEYS) return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "more than 64 columns in GROUP BY");
+    if (keys.n > SM_GROUP_MAX_KEYS)
+        return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "more than 64 columns in GROUP BY");
     for (uint32_t i = 0; i < keys.n; i++) {
         sm_expr *e = sm_expr_column(b->a, i, keys.exprs[i]->type, keys.exprs[i]->nullable);
         if (!e) return sm_out_of_memory(b);
@@ -241,7 +254,8 @@ static sm_status aggregate_step(pipe_state *p, const step *s)
 }
 
 /* A number names a column by its place. */
-static sm_status order_key(pipe_state *p, const PgQuery__SortBy *item, sm_targets *all, uint32_t *column)
+static sm_status order_key(pipe_state *p, const PgQuery__SortBy *item, sm_targets *all,
+                           uint32_t *column)
 {
     sm_binder *b = p->b;
     sm_ctx cx = {.b = b, .scope = &p->scope, .clause = "ORDER BY"};
@@ -250,7 +264,8 @@ static sm_status order_key(pipe_state *p, const PgQuery__SortBy *item, sm_target
     if (c && c->val_case == PG_QUERY__A__CONST__VAL_IVAL) {
         int32_t n = c->ival->ival;
         if (n >= 1 && (uint32_t)n <= p->node->n_cols) return *column = (uint32_t)n - 1, SM_OK;
-        return SM_FAIL(b, c->location, SM_ERR_INVALID_REFERENCE, "ORDER BY names no column of the input");
+        return SM_FAIL(b, c->location, SM_ERR_INVALID_REFERENCE,
+                       "ORDER BY names no column of the input");
     }
     SM_TRY(sm_bind_expr(&cx, item->node, &e));
     SM_TRY(sm_decide(b, &e));
@@ -282,7 +297,8 @@ static sm_status order_step(pipe_state *p, const step *s)
     if (all.n > visible) SM_TRY(sm_project(b, p->node, all.exprs, all.names, all.n, &p->node));
     for (uint32_t i = 0; i < n; i++) {
         const sm_col *c = &p->node->cols[columns[i]];
-        if (!(orders[i].expr = sm_expr_column(b->a, columns[i], c->type, c->nullable))) return sm_out_of_memory(b);
+        if (!(orders[i].expr = sm_expr_column(b->a, columns[i], c->type, c->nullable)))
+            return sm_out_of_memory(b);
     }
     sm_node *sort = sm_pass(b, SM_NODE_SORT, p->node);
     if (!sort) return sm_out_of_memory(b);
@@ -305,23 +321,27 @@ static sm_status distinct_step(pipe_state *p, const step *s)
 {
     size_t at = s->rest;
     sm_tok t = token(p->b, s->to, &at);
-    if (t.kind != SM_TOK_END) return syntax_at(p->b, t.start, "syntax error: DISTINCT takes nothing");
+    if (t.kind != SM_TOK_END)
+        return syntax_at(p->b, t.start, "syntax error: DISTINCT takes nothing");
     p->node = sm_pass(p->b, SM_NODE_DISTINCT, p->node);
     return p->node ? SM_OK : sm_out_of_memory(p->b);
 }
 
-static sm_status alias_step(pipe_state *p, const step *s) { return apply_alias(p, s->from, s->to); }
+static sm_status alias_step(pipe_state *p, const step *s)
+{
+    return apply_alias(p, s->from, s->to);
+}
 
 static const struct {
     const char *word;
     sm_status (*bind)(pipe_state *p, const step *s);
-} steps[] = {{"where", where_step}, {"select", select_step}, {"extend", extend_step}, {"aggregate", aggregate_step},
-             {"order", order_step}, {"limit", limit_step},   {"offset", limit_step},  {"distinct", distinct_step},
-             {"as", alias_step}};
+} steps[] = {{"where", where_step},         {"select", select_step},     {"extend", extend_step},
+             {"aggregate", aggregate_step}, {"order", order_step},       {"limit", limit_step},
+             {"offset", limit_step},        {"distinct", distinct_step}, {"as", alias_step}};
 
-static const char *const later_steps[] = {"join",      "left",   "right", "full",   "inner",     "cross",
-                                          "semi",      "anti",   "null",  "mark",   "single",    "lateral",
-                                          "window",    "union",  "except", "intersect"};
+static const char *const later_steps[] = {
+    "join", "left", "right",  "full",    "inner",  "cross", "semi",   "anti",
+    "null", "mark", "single", "lateral", "window", "union", "except", "intersect"};
 
 static sm_status unknown_step(pipe_state *p, sm_tok word)
 {
@@ -337,7 +357,8 @@ static sm_status unknown_step(pipe_state *p, sm_tok word)
         if (name[i] >= 'A' && name[i] <= 'Z') name[i] = (char)(name[i] + 'a' - 'A');
     sm_nearest near = {.name = name};
     for (size_t i = 0; n && i < SM_COUNT(steps); i++) sm_nearest_offer(&near, steps[i].word);
-    sm_status s = sm_raise_at(b->err, position, SM_ERR_SYNTAX, "syntax error: a step of a pipe plan expected");
+    sm_status s = sm_raise_at(b->err, position, SM_ERR_SYNTAX,
+                              "syntax error: a step of a pipe plan expected");
     if (near.best) sm_error_hint(b->err, "Perhaps you meant the step \"%s\".", near.best);
     return s;
 }
@@ -361,7 +382,8 @@ static sm_status bind_plan(sm_binder *b, size_t from, size_t to, unsigned depth,
     size_t at = from;
     bool first = true, last = false;
     *out = (pipe_state){.b = b, .depth = depth};
-    if (depth > MAX_NESTED_PLANS) return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "plans nested more than 100 deep");
+    if (depth > MAX_NESTED_PLANS)
+        return sm_raise(b->err, SM_ERR_TOO_COMPLEX, "plans nested more than 100 deep");
     while (!last) {
         unsigned brackets = 0;
         sm_tok word = token(b, to, &at), t = word;
@@ -399,7 +421,9 @@ sm_status sm_bind_pipe(sm_binder *b, sm_stmt *out)
     pipe_state p;
     sm_tok t = token(b, end, &at), first = t;
     for (; t.kind != SM_TOK_END; t = token(b, end, &at)) {
-        if (sm_tok_is(b->chars->text, t, "from") && sm_tok_is(b->chars->text, first, "explain") && !from) from = t.start;
+        if (sm_tok_is(b->chars->text, t, "from") && sm_tok_is(b->chars->text, first, "explain") &&
+            !from)
+            from = t.start;
         last = t.start;
     }
     if (end && b->chars->text[last] == ';') end = last;

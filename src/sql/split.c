@@ -1,5 +1,5 @@
-/* A script cut into statements. Read text.h first: a semicolon that the lexer sees as a token of its own, outside
- * brackets or not, ends a statement (the grammar has no use for one inside). */
+/* A script cut into statements. Read text.h first: a semicolon that the lexer sees as a token of
+ * its own, outside brackets or not, ends a statement (the grammar has no use for one inside). */
 #include <utf8proc.h>
 
 #include "sql/sql.h"
@@ -11,13 +11,15 @@ static int32_t count_characters(const char *s, size_t n)
     int32_t chars = 0;
     for (size_t i = 0; i < n; chars++) {
         utf8proc_int32_t code;
-        utf8proc_ssize_t k = utf8proc_iterate((const utf8proc_uint8_t *)s + i, (utf8proc_ssize_t)(n - i), &code);
+        utf8proc_ssize_t k =
+            utf8proc_iterate((const utf8proc_uint8_t *)s + i, (utf8proc_ssize_t)(n - i), &code);
         i += k > 0 ? (size_t)k : 1;
     }
     return chars;
 }
 
-sm_status sm_sql_split(sm_arena *a, const char *text, size_t bytes, sm_sql_part **parts, uint32_t *n, sm_error *err)
+sm_status sm_sql_split(sm_arena *a, const char *text, size_t bytes, sm_sql_part **parts,
+                       uint32_t *n, sm_error *err)
 {
     uint32_t room = 0, used = 0;
     sm_sql_part *list = NULL;

@@ -1,6 +1,6 @@
-/* A statement's text before it is parsed: where tokens begin and end, whether it is sound, and which character a
- * byte belongs to. The grammar is libpg_query's; this lexer knows only what may hide a semicolon, a pipe or a
- * bracket: quotes, comments and dollar quotes. Read text.h first. */
+/* A statement's text before it is parsed: where tokens begin and end, whether it is sound, and
+ * which character a byte belongs to. The grammar is libpg_query's; this lexer knows only what may
+ * hide a semicolon, a pipe or a bracket: quotes, comments and dollar quotes. Read text.h first. */
 #include "sql/text.h"
 
 #include <string.h>
@@ -9,13 +9,22 @@
 
 enum { NAME_BYTES = 63, MARK_BYTES = 256 };
 
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 static bool is_word_start(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
 }
-static bool is_word(char c) { return is_word_start(c) || is_digit(c) || c == '$'; }
+static bool is_word(char c)
+{
+    return is_word_start(c) || is_digit(c) || c == '$';
+}
 
 /* Behind a (nestable) block comment that starts at i. */
 static size_t skip_block_comment(const char *s, size_t n, size_t i)
@@ -48,7 +57,8 @@ static size_t skip_blank(const char *s, size_t n, size_t i)
     }
 }
 
-/* Behind the quote that opens at i; a doubled quote, or with `escapes` a backslashed one, does not close it. */
+/* Behind the quote that opens at i; a doubled quote, or with `escapes` a backslashed one, does not
+ * close it. */
 static size_t skip_quote(const char *s, size_t n, size_t i, bool escapes)
 {
     char q = s[i++];
@@ -132,7 +142,8 @@ sm_tok sm_tok_next(const char *text, size_t bytes, size_t *at)
         } else if (is_digit(c) || (c == '.' && is_digit(next))) {
             t.kind = SM_TOK_NUMBER, t.end = skip_number(text, bytes, i);
         } else if (c == '\'' || c == '"') {
-            t.kind = c == '"' ? SM_TOK_QUOTED : SM_TOK_STRING, t.end = skip_quote(text, bytes, i, false);
+            t.kind = c == '"' ? SM_TOK_QUOTED : SM_TOK_STRING,
+            t.end = skip_quote(text, bytes, i, false);
         } else if (c == '$') {
             t.end = skip_dollar(text, bytes, i, &t.kind);
         } else if (c == '|' && next == '>' && !(i + 2 < bytes && text[i + 2] == '>')) {
@@ -149,7 +160,8 @@ sm_tok sm_tok_next(const char *text, size_t bytes, size_t *at)
 bool sm_tok_is(const char *text, sm_tok t, const char *word)
 {
     size_t n = strlen(word);
-    return t.kind == SM_TOK_WORD && t.end - t.start == n && strncasecmp(text + t.start, word, n) == 0;
+    return t.kind == SM_TOK_WORD && t.end - t.start == n &&
+           strncasecmp(text + t.start, word, n) == 0;
 }
 
 /* Counts characters and finds the first byte that is no UTF-8 (or NUL). */
@@ -170,7 +182,8 @@ static bool mark_characters(sm_chars *c, size_t *bad)
         i += (size_t)n;
         n_chars++;
     }
-    for (; next_mark <= c->bytes; next_mark += MARK_BYTES) c->before[next_mark / MARK_BYTES] = n_chars;
+    for (; next_mark <= c->bytes; next_mark += MARK_BYTES)
+        c->before[next_mark / MARK_BYTES] = n_chars;
     return true;
 }
 
@@ -203,7 +216,8 @@ sm_status sm_chars_init(sm_chars *c, sm_arena *a, const char *text, size_t bytes
         return sm_raise_at(err, sm_chars_at(c, (size_t)(nul - text)), SM_ERR_SYNTAX,
                            "syntax error: the text has a NUL character");
     size_t at = 0;
-    for (sm_tok t = sm_tok_next(text, bytes, &at); t.kind != SM_TOK_END; t = sm_tok_next(text, bytes, &at))
+    for (sm_tok t = sm_tok_next(text, bytes, &at); t.kind != SM_TOK_END;
+         t = sm_tok_next(text, bytes, &at))
         if (name_bytes(text, t) > NAME_BYTES)
             return sm_raise_at(err, sm_chars_at(c, t.start), SM_ERR_NAME_TOO_LONG, NAME_BYTES);
     return SM_OK;
@@ -215,7 +229,8 @@ int32_t sm_chars_at(const sm_chars *c, size_t byte)
     if (c->ascii) return (int32_t)byte + 1;
     uint32_t n = c->before[byte / MARK_BYTES];
     size_t i = byte / MARK_BYTES * MARK_BYTES;
-    /* a mark counts the character that straddles it as before it, so its tail bytes are not counted again */
+    /* a mark counts the character that straddles it as before it, so its tail bytes are not counted
+     * again */
     for (; i < byte; i++)
         if (((unsigned char)c->text[i] & 0xC0) != 0x80) n++;
     return (int32_t)n + 1;
@@ -226,8 +241,8 @@ size_t sm_chars_byte(const sm_chars *c, int32_t position)
     size_t i = 0;
     if (position < 1) return 0;
     if (c->ascii) return (size_t)position - 1 < c->bytes ? (size_t)position - 1 : c->bytes;
-    for (int32_t n = 1; i < c->bytes && n < position; n++)
-        do i++;
+    for (int32_t n = 1; i < c->bytes && n < position; n++) do
+            i++;
         while (i < c->bytes && ((unsigned char)c->text[i] & 0xC0) == 0x80);
     return i;
 }

@@ -1,4 +1,5 @@
-/* The text of a statement: its tokens as far as splitting needs them, and byte offsets as character positions. */
+/* The text of a statement: its tokens as far as splitting needs them, and byte offsets as character
+ * positions. */
 #ifndef SM_SQL_TEXT_H
 #define SM_SQL_TEXT_H
 
@@ -21,8 +22,8 @@ typedef struct sm_tok {
     size_t start, end; /* bytes of the text */
 } sm_tok;
 
-/** The next token of text[0, bytes) from *at on, past white space and comments; moves *at behind it. Lexes as
- *  PostgreSQL does; a quote that is never closed reaches to the end. */
+/** The next token of text[0, bytes) from *at on, past white space and comments; moves *at behind
+ * it. Lexes as PostgreSQL does; a quote that is never closed reaches to the end. */
 sm_tok sm_tok_next(const char *text, size_t bytes, size_t *at);
 /** Is the token this word, in any case? */
 bool sm_tok_is(const char *text, sm_tok t, const char *word);

@@ -1,4 +1,5 @@
-/* Texts before binding: tokens, characters, splitting, and the guards in front of and behind the parser. */
+/* Texts before binding: tokens, characters, splitting, and the guards in front of and behind the
+ * parser. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +24,16 @@ static void teardown(void)
     ck_assert_uint_eq(mem.used_bytes, 0);
 }
 
-/* The tokens of a text, as kind letters and texts: w=word q=quoted s=string n=number p=param |=pipe o=other. */
+/* The tokens of a text, as kind letters and texts: w=word q=quoted s=string n=number p=param |=pipe
+ * o=other. */
 static const char *tokens(const char *text)
 {
     static const char letters[] = ".wqsnp|o";
     size_t at = 0, n = strlen(text);
     char *out = sm_arena_printf(&arena, "%s", "");
     for (sm_tok t = sm_tok_next(text, n, &at); t.kind != SM_TOK_END; t = sm_tok_next(text, n, &at))
-        out = sm_arena_printf(&arena, "%s[%c %.*s]", out, letters[t.kind], (int)(t.end - t.start), text + t.start);
+        out = sm_arena_printf(&arena, "%s[%c %.*s]", out, letters[t.kind], (int)(t.end - t.start),
+                              text + t.start);
     return out;
 }
 
@@ -39,11 +42,14 @@ START_TEST(lexes_as_the_grammar_does)
     ck_assert_str_eq(tokens("a B_1$ \"c d\" \"e\"\"f\""), "[w a][w B_1$][q \"c d\"][q \"e\"\"f\"]");
     ck_assert_str_eq(tokens("'a''b' 'c\\' e'd\\'e' U&'x' u&\"y\" b'01'"),
                      "[s 'a''b'][s 'c\\'][s e'd\\'e'][s U&'x'][q u&\"y\"][s b'01']");
-    ck_assert_str_eq(tokens("$$a;b$$ $x$ $$ ' $x$ $1 $12a"), "[s $$a;b$$][s $x$ $$ ' $x$][p $1][p $12][w a]");
-    ck_assert_str_eq(tokens("1 1.5 .5 1e10 1e+5 1e x"), "[n 1][n 1.5][n .5][n 1e10][n 1e+5][n 1][w e][w x]");
+    ck_assert_str_eq(tokens("$$a;b$$ $x$ $$ ' $x$ $1 $12a"),
+                     "[s $$a;b$$][s $x$ $$ ' $x$][p $1][p $12][w a]");
+    ck_assert_str_eq(tokens("1 1.5 .5 1e10 1e+5 1e x"),
+                     "[n 1][n 1.5][n .5][n 1e10][n 1e+5][n 1][w e][w x]");
     ck_assert_str_eq(tokens("a -- |> ;\n b /* ; /* |> */ ' */ c"), "[w a][w b][w c]");
-    ck_assert_str_eq(tokens("a|>b a||b a|b a |>> b *|>c"),
-                     "[w a][| |>][w b][w a][o ||][w b][w a][o |][w b][w a][o |][o >][o >][w b][o *][| |>][w c]");
+    ck_assert_str_eq(
+        tokens("a|>b a||b a|b a |>> b *|>c"),
+        "[w a][| |>][w b][w a][o ||][w b][w a][o |][w b][w a][o |][o >][o >][w b][o *][| |>][w c]");
     ck_assert_str_eq(tokens("é_x 'never closed"), "[w é_x][s 'never closed]");
     ck_assert_str_eq(tokens("/* never closed"), "");
     ck_assert_str_eq(tokens("$tag$ never closed"), "[s $tag$ never closed]");
@@ -65,7 +71,8 @@ START_TEST(characters_of_bytes)
     /* across marks: every byte of a long text against counting */
     char *many = malloc(3000);
     size_t n = 0;
-    for (int i = 0; n + 4 < 3000; i++) n += (size_t)sprintf(many + n, "%s", i % 3 ? "日" : i % 2 ? "x" : " ");
+    for (int i = 0; n + 4 < 3000; i++)
+        n += (size_t)sprintf(many + n, "%s", i % 3 ? "日" : i % 2 ? "x" : " ");
     ck_assert_int_eq(sm_chars_init(&c, &arena, many, n, NULL), SM_OK);
     int32_t position = 1;
     for (size_t i = 0; i < n; i++) {
@@ -146,7 +153,8 @@ static sm_status parse(parse_job *j, const char *text)
 }
 
 /* head, then n times each of open, middle once, n times close */
-static char *nested(const char *head, const char *open, const char *middle, const char *close, size_t n)
+static char *nested(const char *head, const char *open, const char *middle, const char *close,
+                    size_t n)
 {
     size_t room = strlen(head) + n * (strlen(open) + strlen(close)) + strlen(middle) + 1, at;
     char *text = sm_arena_alloc(&arena, room);
@@ -192,7 +200,8 @@ START_TEST(refuses_what_would_overflow)
     for (size_t s = 0; s < SM_COUNT(shapes); s++) {
         for (size_t t = 0; t < SM_COUNT(times); t++) {
             parse_job j;
-            sm_status st = parse(&j, nested(shapes[s].head, shapes[s].open, shapes[s].middle, shapes[s].close, times[t]));
+            sm_status st = parse(&j, nested(shapes[s].head, shapes[s].open, shapes[s].middle,
+                                            shapes[s].close, times[t]));
             bool brackets_alone = s == 1 && t == 0; /* leave no trace in the tree */
             ck_assert_int_eq(st, brackets_alone ? SM_OK : SM_ERR_TOO_COMPLEX);
             if (st != SM_OK) ck_assert_str_eq(j.err.sqlstate, "54001");
