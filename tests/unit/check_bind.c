@@ -496,7 +496,7 @@ static const char *const corpus[] = {
     "'x%' escape '!' group by a, b having count(*) > 1 order by 2 desc nulls last limit 3 offset 1",
     "with q(z) as (values (1, null::int), (2.5, 3)) select case z when 1 then date '2024-01-01' + "
     "interval '1' month end, extract(year from now()), greatest(z, 1, 2) from q",
-"FROM (FROM t |> SELECT a, n) AS q(x, y) |> EXTEND x + 1 AS \"é\" |> AGGREGATE sum(y) GROUP BY "
+    "FROM (FROM t |> SELECT a, n) AS q(x, y) |> EXTEND x + 1 AS \"é\" |> AGGREGATE sum(y) GROUP BY "
     "x % 3 AS k |> ORDER BY k |> LIMIT 5",
     "create table if not exists z(a varchar(5) not null, b decimal(5,2), primary key (a))",
     "insert into t(a, d, n) values (1, '2024-01-01', 1.5), (2, null, default)",
