@@ -71,7 +71,8 @@ typedef sm_status (*sm_op_selected)(sm_opctx *cx, const void *const *args, void 
 typedef struct sm_op_info {
     const char *id, *sql, *fails, *doc, *examples;
     uint8_t n_args, result, args[3]; /* sm_code */
-    bool emit, can_fail;
+    bool emit;
+    bool can_fail; /* by its meaning; whatever makes a text can run out of memory (53200) besides */
     sm_op_row row;
     sm_op_lanes lanes;
 } sm_op_info;
