@@ -134,7 +134,8 @@ sm_status sm_batch_want_values(sm_batch_state *s, sm_reg *r)
     if (r->source_col < 0) return SM_OK;
     sm_decode_room *room = &s->instrs[r->scan].room;
     if (room->data) return SM_OK;
-    room->data = new_room(s, sm_phys_bytes(r->v.phys));
+    /* Not a room that is free now: between the scan and here it was not. */
+    room->data = sm_arena_vector(&s->w->arena, sm_phys_bytes(r->v.phys) * SM_BATCH_ROWS);
     return room->data ? SM_OK : sm_arena_failed(&s->w->arena, &s->w->err);
 }
 

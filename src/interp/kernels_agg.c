@@ -9,7 +9,6 @@
 
 #define VECTOR(T, bytes, name) typedef T name __attribute__((vector_size(bytes), aligned(sizeof(T))))
 VECTOR(double, 64, v8d);
-VECTOR(float, 32, v8f);
 VECTOR(int64_t, 64, v8l);
 VECTOR(int32_t, 32, v8i);
 VECTOR(int16_t, 16, v8s);
@@ -30,9 +29,7 @@ SM_INLINE v8d load_8d(const double *p)
 }
 SM_INLINE v8d load_8f(const float *p)
 {
-    v8f v;
-    memcpy(&v, p, sizeof v);
-    return __builtin_convertvector(v, v8d);
+    return (v8d){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
 }
 /* The live values; -0.0 in the other lanes. */
 #define KEEP(v, mask) ((v8d)(((v8l)(v) & (mask)) | (~(mask) & INT64_MIN)))

@@ -2,8 +2,11 @@
  * kernels.h first. Masks are one bit a row; a bool vector is one byte a row, 0 or 1. */
 #include "interp/kernels.h"
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* wide vectors are passed between inlined functions only */
+#if defined(__AVX2__)
 #include <simde/x86/avx2.h>
+#else
+#include <simde/x86/sse2.h>
+#endif
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
@@ -15,8 +18,15 @@ SM_INLINE uint64_t tail(uint32_t n, uint32_t word)
 
 SM_INLINE uint64_t bits_of_32(const uint8_t *b)
 {
+#if defined(__AVX2__)
     simde__m256i v = simde_mm256_loadu_si256((const simde__m256i *)b);
     return (uint32_t)simde_mm256_movemask_epi8(simde_mm256_slli_epi16(v, 7));
+#else
+    simde__m128i v = simde_mm_loadu_si128((const simde__m128i *)b);
+    simde__m128i w = simde_mm_loadu_si128((const simde__m128i *)(b + 16));
+    uint32_t low = (uint32_t)simde_mm_movemask_epi8(simde_mm_slli_epi16(v, 7));
+    return low | (uint32_t)simde_mm_movemask_epi8(simde_mm_slli_epi16(w, 7)) << 16;
+#endif
 }
 
 SM_INLINE uint32_t pick_rows(sm_pick how, const uint8_t *b, const uint64_t *valid,
