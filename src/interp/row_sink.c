@@ -138,7 +138,7 @@ static sm_status open_agg(sm_row_state *s, sm_row_node *n)
         sm_row_key *k = &s->keys[i];
         k->slot = &s->values[s->env[i]];
         k->phys = sm_type_phys(layout->keys[i].type);
-        if (sink->codes) k->code = &sink->codes[i];
+        if (sink->mode == SM_GROUPS_TINY || sink->mode == SM_GROUPS_DIRECT) k->code = &sink->codes[i];
         if (!k->code || !k->code->dict) SM_TRY(sm_row_need(s, n, &s->env[i], 1));
     }
     for (uint32_t i = 0; i < layout->n_accums; i++)

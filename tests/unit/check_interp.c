@@ -55,7 +55,7 @@ static sm_expr *key_of(sm_node *scan, int mode)
     switch (mode) {
     case SM_GROUPS_TINY: return t_column(scan, T_DICT);
     case SM_GROUPS_DIRECT: return t_column(scan, T_I16);
-    default: return t_column(scan, T_TEXT);
+    default: return t_op(SM_OP_upper_txt, t_column(scan, T_TEXT), NULL);
     }
 }
 
