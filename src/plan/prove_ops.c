@@ -181,6 +181,49 @@ static sm_range compare(sm_range a, sm_range b, unsigned relation)
     return sm_range_of(is, !is_not);
 }
 
+/* x, if e is x widened and nothing else: i16 and i32 to wider integers, dates to their midnight. */
+static sm_expr *unwidened(sm_expr *e)
+{
+    if (e->kind != SM_EXPR_OP) return NULL;
+    switch (e->op) {
+    case SM_OP_i16_to_i32:
+    case SM_OP_i16_to_i64:
+    case SM_OP_i32_to_i64: return e->args[0];
+    case SM_OP_date_to_ts: return e->no_check ? e->args[0] : NULL;
+    default: return NULL;
+    }
+}
+
+/* A constant on the right is compared in the left side's own width: `date < timestamp` as dates, `smallint = 5` as
+ * smallints. relation as above. */
+static void narrow_comparison(sm_expr *e)
+{
+    sm_expr *x = unwidened(e->args[0]), *c = e->args[1];
+    if (!x || c->kind != SM_EXPR_CONST || c->value.is_null) return;
+    unsigned relation = (unsigned)(e->op - SM_OP_eq_b) % 6;
+    sm_i128 v = sm_value_int(&c->value, c->phys);
+    if (e->args[0]->op == SM_OP_date_to_ts) {
+        bool midnight = v % SM_DAY_US == 0;
+        v = v / SM_DAY_US - (v % SM_DAY_US < 0);
+        if (!midnight && relation < 2) return;
+        if (!midnight && relation == 2) relation = 3; /* before noon of a day: on that day or earlier */
+        if (!midnight && relation == 5) relation = 4;
+    }
+    bool is_short = x->phys == SM_PHYS_I16;
+    if (is_short ? v < INT16_MIN || v > INT16_MAX : v < INT32_MIN || v > INT32_MAX) return;
+    c->value = (sm_value){.is_null = false};
+    if (is_short) {
+        c->value.i16 = (int16_t)v;
+    } else {
+        c->value.i32 = (int32_t)v;
+    }
+    c->type = x->type;
+    c->phys = x->phys;
+    c->range = sm_range_of(v, v);
+    e->args[0] = x;
+    e->op = (sm_op)((is_short ? SM_OP_eq_i16 : SM_OP_eq_i32) + relation);
+}
+
 static sm_expr *comparison(sm_arena *a, sm_expr *e)
 {
     sm_range r = sm_range_of(0, 1);
@@ -192,6 +235,7 @@ static sm_expr *comparison(sm_arena *a, sm_expr *e)
             return NULL;
         }
     } else if (e->op >= SM_OP_eq_b && e->op <= SM_OP_ge_i64) {
+        if (e->op >= SM_OP_eq_i32) narrow_comparison(e);
         r = compare(arg_range(e, 0), arg_range(e, 1), (unsigned)(e->op - SM_OP_eq_b) % 6);
     }
     return settle(e, r, true);

@@ -312,6 +312,36 @@ START_TEST(plans_print_as_pipes)
 }
 END_TEST
 
+START_TEST(memory_may_run_out_anywhere)
+{
+    sm_expr *key[] = {col(0, T(TEXT))};
+    sm_agg_call aggs[] = {call(SM_AGG_SUM, col(2, T(INT64))), call(SM_AGG_STDDEV_POP, col(1, T(INT32)))};
+    sm_order by = {col(1, sm_decimal(38, 0)), true, false};
+    sm_node *n = limit(sort(aggregate(scan(small()), key, 1, aggs, 2), &by, 1), i64c(10), NULL);
+    int failures = 0;
+    for (int64_t calls = 0;; calls++) {
+        sm_mem own;
+        sm_arena a;
+        sm_pipelines l;
+        char *text;
+        sm_mem_init(&own, NULL, SIZE_MAX);
+        sm_arena_init(&a, &own, "test");
+        sm_error_reset(&err);
+        atomic_store(&own.fail_after, calls);
+        sm_status s = sm_pipelines_build(&a, n, &l, &err);
+        if (s == SM_OK) s = sm_pipeline_prepare(l.list, &a, NULL, NULL, 0, NULL, &err);
+        if (s == SM_OK) s = sm_node_print(n, &a, &text, &err);
+        atomic_store(&own.fail_after, -1);
+        sm_arena_reset(&a);
+        ck_assert_uint_eq(atomic_load(&own.used_bytes), 0);
+        if (s == SM_OK) break;
+        ck_assert_int_eq(s, SM_ERR_OUT_OF_MEMORY);
+        failures++;
+    }
+    ck_assert_int_gt(failures, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("pipeline");
@@ -335,5 +365,6 @@ int main(void)
     tcase_add_test(c, parameters_and_limits);
     tcase_add_test(c, values_and_series);
     tcase_add_test(c, plans_print_as_pipes);
+    tcase_add_test(c, memory_may_run_out_anywhere);
     return run_suite(s);
 }

@@ -433,6 +433,36 @@ START_TEST(checks_stay_where_they_may_fail)
 }
 END_TEST
 
+START_TEST(constants_are_compared_in_the_narrow_width)
+{
+    static const int64_t day = SM_DAY_US;
+    input(0, T(DATE), SM_PHYS_I32, -1000, 1000);
+    input(1, T(INT16), SM_PHYS_I16, INT16_MIN, INT16_MAX);
+    int64_t moments[] = {0, 1, -1, day, -day, day / 2, -day / 2, 7 * day - 1, 7 * day + 1};
+    for (size_t m = 0; m < SM_COUNT(moments); m++) {
+        for (unsigned relation = 0; relation < 6; relation++) {
+            sm_expr *c = sm_expr_const(&arena, T(TIMESTAMP), &(sm_value){.i64 = moments[m]});
+            sm_expr *bound = op2((sm_op)(SM_OP_eq_i64 + relation), T(BOOL),
+                                 op1(SM_OP_date_to_ts, T(TIMESTAMP), col(0, T(DATE))), c);
+            sm_expr *p = proved_of(bound);
+            bool narrow = relation >= 2 || moments[m] % day == 0;
+            ck_assert_int_eq(p->args[0]->kind, narrow ? SM_EXPR_COLUMN : SM_EXPR_OP);
+            for (int32_t d = -9; d <= 9; d++) {
+                sm_value row = {.i32 = d}, x, y;
+                OK(eval(bound, &row, &x));
+                OK(eval(p, &row, &y));
+                ck_assert_msg(x.b == y.b, "day %d, moment %ld, relation %u", d, (long)moments[m], relation);
+            }
+        }
+    }
+    sm_expr *p = proved_of(op2(SM_OP_lt_i64, T(BOOL), op1(SM_OP_i16_to_i64, T(INT64), col(1, T(INT16))), i64c(7)));
+    ck_assert_int_eq(p->op, SM_OP_lt_i16);
+    p = proved_of(op2(SM_OP_lt_i64, T(BOOL), op1(SM_OP_i16_to_i64, T(INT64), col(1, T(INT16))), i64c(70000)));
+    ck_assert_int_eq(p->op, SM_OP_lt_i64);
+    ck_assert(p->range.lo == 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("prove");
@@ -442,6 +472,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, proved_is_bound, 0, 12);
     tcase_add_test(c, tpch_price_is_computed_in_64_bits);
+    tcase_add_test(c, constants_are_compared_in_the_narrow_width);
     tcase_add_test(c, checks_stay_where_they_may_fail);
     return run_suite(s);
 }
