@@ -2,8 +2,8 @@
  *
  *     sm_status op_<id>(sm_opctx *cx, <arg C types...>, <result C type> *out)
  *
- * in ops_number.h, ops_decimal.h, ops_datetime.h, ops_text.h; ops_table.c makes the row and lanes forms from
- * them, kernels_ops.c the batch forms (built once per instruction-set level). */
+ * in ops_number.h, ops_decimal.h, ops_datetime.h, ops_text.h; ops_table.c makes the row and lanes
+ * forms from them, kernels_ops.c the batch forms (built once per instruction-set level). */
 #ifndef SM_OPS_H
 #define SM_OPS_H
 
@@ -52,21 +52,23 @@ typedef sm_text sm_c_TXT;
 typedef struct sm_opctx {
     int32_t imm[2];
     sm_arena *scratch; /* text results live here until the batch, block or row is done */
-    sm_error *err;     /* detail of a failure; NULL: only the status is wanted (no text is formatted) */
+    sm_error *err; /* detail of a failure; NULL: only the status is wanted (no text is formatted) */
 } sm_opctx;
 
 /** Row form. Arguments are not NULL; *out's is_null is left alone. */
 typedef sm_status (*sm_op_row)(sm_opctx *cx, const sm_value *const *args, sm_value *out);
-/** Lanes form, for compiled code: rows of a block whose bit is set in mask. args[i] and out are arrays of
- *  SM_BLOCK_ROWS physical values.  returns  the rows that failed */
+/** Lanes form, for compiled code: rows of a block whose bit is set in mask. args[i] and out are
+ * arrays of SM_BLOCK_ROWS physical values.  returns  the rows that failed */
 typedef uint32_t (*sm_op_lanes)(sm_opctx *cx, uint32_t mask, const void *const *args, void *out);
 /** Dense batch form, EMIT operations only: all n rows, dead ones included.
  *  returns  false if any row (dead or not) would fail: then the caller asks the selected form */
 typedef bool (*sm_op_dense)(sm_opctx *cx, const void *const *args, void *out, uint32_t n);
 /** Selected batch form: rows sel[0..n) (sel NULL: rows 0..n) whose bit in valid is set (NULL: all).
- *  returns  SM_OK, or the status of the first failing row, whose position in the batch is in *failed_row */
-typedef sm_status (*sm_op_selected)(sm_opctx *cx, const void *const *args, void *out, const uint16_t *sel,
-                                    uint32_t n, const uint64_t *valid, uint32_t *failed_row);
+ *  returns  SM_OK, or the status of the first failing row, whose position in the batch is in
+ * *failed_row */
+typedef sm_status (*sm_op_selected)(sm_opctx *cx, const void *const *args, void *out,
+                                    const uint16_t *sel, uint32_t n, const uint64_t *valid,
+                                    uint32_t *failed_row);
 
 typedef struct sm_op_info {
     const char *id, *sql, *fails, *doc, *examples;
@@ -87,8 +89,8 @@ sm_op sm_op_compare(const char *cmp, sm_phys p);
 
 /* Batch kernels of one instruction-set level; see cpu.h. */
 typedef struct sm_op_kernels {
-    sm_op_dense dense[SM_N_OPS]; /* NULL for CALL operations */
-    sm_op_selected selected[SM_N_OPS];
+    sm_op_dense dense[SM_N_OPS];    /* NULL for CALL operations */
+    const sm_op_selected *selected; /* one for each operation, the same at every level */
 } sm_op_kernels;
 /** The table for this CPU, or for the level named by SMELT_ISA (v2, v3, v4). */
 const sm_op_kernels *sm_op_kernels_get(void);
