@@ -229,13 +229,23 @@ static void put_op(const printer *p, const sm_expr *e)
 
 /* ---- other kinds ----------------------------------------------------------------------------------------- */
 
+/* A chain whose first part is a chain of the same kind reads back as one chain. */
+static void put_chain(const printer *p, const sm_expr *e, const char *between)
+{
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (i) sm_out_str(p->o, between);
+        if (i == 0 && e->args[0]->kind == e->kind) {
+            put_chain(p, e->args[0], between);
+        } else {
+            put(p, e->args[i], true);
+        }
+    }
+}
+
 static void put_logic(const printer *p, const sm_expr *e, const char *between)
 {
     sm_out_str(p->o, "(");
-    for (uint32_t i = 0; i < e->n_args; i++) {
-        if (i) sm_out_str(p->o, between);
-        put(p, e->args[i], true);
-    }
+    put_chain(p, e, between);
     sm_out_str(p->o, ")");
 }
 

@@ -59,8 +59,28 @@ static sm_status rebuild(sm_arena *a, sm_expr **e, sm_expr **args, uint32_t n)
     return SM_OK;
 }
 
+/* AND in AND and OR in OR evaluate the same in one chain. */
+static sm_status flatten(sm_arena *a, sm_expr **e)
+{
+    uint32_t n = 0, k = 0;
+    for (uint32_t i = 0; i < (*e)->n_args; i++) {
+        const sm_expr *arg = (*e)->args[i];
+        n += arg->kind == (*e)->kind ? arg->n_args : 1;
+    }
+    if (n == (*e)->n_args) return SM_OK;
+    sm_expr **args = SM_NEW_N(a, sm_expr *, n);
+    if (!args) return SM_ERR_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < (*e)->n_args; i++) {
+        sm_expr *arg = (*e)->args[i];
+        if (arg->kind != (*e)->kind) args[k++] = arg;
+        for (uint32_t m = 0; arg->kind == (*e)->kind && m < arg->n_args; m++) args[k++] = arg->args[m];
+    }
+    return rebuild(a, e, args, n);
+}
+
 static sm_status fold_logic(sm_arena *a, sm_expr **e)
 {
+    SM_TRY(flatten(a, e));
     uint8_t stop = (*e)->kind == SM_EXPR_OR;
     uint32_t n = 0;
     sm_expr **args = SM_NEW_N(a, sm_expr *, (*e)->n_args);

@@ -100,9 +100,22 @@ static sm_expr *prove_is_null(sm_arena *a, sm_expr *c)
 
 static sm_expr *prove_logic(sm_expr *c)
 {
+    bool is_and = c->kind == SM_EXPR_AND;
     c->nullable = false;
-    for (uint32_t i = 0; i < c->n_args; i++) c->nullable |= c->args[i]->nullable;
-    c->range = sm_range_of(0, 1);
+    c->range = is_and ? sm_range_of(1, 1) : sm_range_of(0, 0);
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        const sm_range r = c->args[i]->range;
+        c->nullable |= c->args[i]->nullable;
+        if (!r.known) {
+            *(is_and ? &c->range.lo : &c->range.hi) = !is_and;
+        } else if (is_and) {
+            if (r.lo < c->range.lo) c->range.lo = r.lo;
+            if (r.hi < c->range.hi) c->range.hi = r.hi;
+        } else {
+            if (r.lo > c->range.lo) c->range.lo = r.lo;
+            if (r.hi > c->range.hi) c->range.hi = r.hi;
+        }
+    }
     return c;
 }
 
