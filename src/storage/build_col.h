@@ -69,6 +69,8 @@ void sm_build_col_truncate(sm_build_col *c, uint32_t rows);
 /** Writes rows [0, rows) as a chunk column; the dictionary is set later. out is zeroed. */
 SM_MUST_CHECK sm_status sm_build_col_seal(sm_build_col *c, sm_mem *m, uint32_t rows,
                                           sm_chunk_col *out, sm_error *err);
+/** Stores a narrow or dictionary column of rows values in twice its width. */
+SM_MUST_CHECK sm_status sm_chunk_col_widen(sm_chunk_col *c, sm_mem *m, uint32_t rows, sm_error *err);
 void sm_build_col_reset(sm_build_col *c, sm_mem *m);
 
 /* ---- what the CSV loader needs of a builder ---- */

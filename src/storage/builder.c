@@ -449,6 +449,23 @@ sm_status sm_builder_chunk(sm_builder *b, const sm_chunk *chunk, sm_error *err)
 
 /* ---- the end ---- */
 
+/* A column whose range grew on the way has narrower chunks at its beginning. If doubling those
+ * gives all chunks one signature, that is worth the bytes; more than doubling is not. */
+static sm_status even_out_widths(sm_builder *b, sm_error *err)
+{
+    for (uint32_t i = 0; i < b->n_cols; i++) {
+        const sm_chunk_col *last = b->n_chunks ? &b->chunks[b->n_chunks - 1]->cols[i] : NULL;
+        for (uint64_t k = 0; last && last->enc != SM_ENC_PLAIN && k < b->n_chunks; k++) {
+            sm_chunk *chunk = b->chunks[k];
+            sm_chunk_col *c = &chunk->cols[i];
+            if (c->enc != last->enc || c->width * 2 != last->width) continue;
+            if (atomic_load_explicit(&chunk->refs, memory_order_acquire) > 1) continue; /* shared */
+            SM_TRY(sm_chunk_col_widen(c, b->mem, chunk->n_rows, err));
+        }
+    }
+    return SM_OK;
+}
+
 /* All chunks made here get the dictionary as it is now; it begins with what their codes need. */
 static sm_status share_dictionaries(sm_builder *b, sm_error *err)
 {
@@ -473,6 +490,7 @@ static sm_status finish(sm_builder *b, sm_version **out, sm_error *err)
         return SM_OK;
     }
     if (b->n_rows) SM_TRY(seal(b, err));
+    SM_TRY(even_out_widths(b, err));
     SM_TRY(share_dictionaries(b, err));
     n = b->n_chunks;
     b->n_chunks = 0; /* assembling takes the references */

@@ -260,3 +260,18 @@ sm_status sm_build_col_seal(sm_build_col *c, sm_mem *m, uint32_t rows, sm_chunk_
     sm_build_col_truncate(c, 0);
     return SM_OK;
 }
+
+/* Stored values are unsigned and fit half the new width, so signed widening from base 0 gives their
+ * bits. */
+sm_status sm_chunk_col_widen(sm_chunk_col *c, sm_mem *m, uint32_t rows, sm_error *err)
+{
+    unsigned log2 = (unsigned)__builtin_ctz(c->width);
+    sm_buffer *wide;
+    SM_TRY(sm_buffer_new(m, (size_t)rows * c->width * 2, "table chunk", &wide, err));
+    sm_column_kernels_get()->widen[log2][log2](c->data, 0, rows, wide->data);
+    sm_buffer_unref(c->data_buf);
+    c->data_buf = wide;
+    c->data = wide->data;
+    c->width = (uint8_t)(c->width * 2);
+    return SM_OK;
+}

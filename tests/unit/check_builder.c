@@ -333,6 +333,52 @@ START_TEST(width_never_shrinks)
 }
 END_TEST
 
+/* A range that grows while loading: the first chunks are stored again if twice the bytes do. */
+START_TEST(widths_are_evened_out)
+{
+    static const struct {
+        int64_t first, last;
+        uint8_t want_first, want_last;
+    } cases[] = {{200, 60000, 2, 2}, {60000, 70000, 4, 4}, {200, 70000, 1, 4}, {5, 6, 1, 1}};
+    for (size_t k = 0; k < SM_COUNT(cases); k++) {
+        int64_t *v = calloc(100000, sizeof *v);
+        sm_value got;
+        v[77] = cases[k].first;
+        v[99999] = cases[k].last;
+        sm_version *t = int64_table(v, 100000, NULL);
+        ck_assert_int_eq(t->chunks[0]->cols[0].width, cases[k].want_first);
+        ck_assert_int_eq(t->chunks[1]->cols[0].width, cases[k].want_last);
+        ck_assert_int_eq(t->cols[0].same_enc, cases[k].want_first == cases[k].want_last);
+        sm_chunk_col_get(&t->chunks[0]->cols[0], t->cols[0].type, 77, &got);
+        ck_assert_int_eq(got.i64, cases[k].first);
+        sm_version_unref(t);
+        free(v);
+    }
+}
+END_TEST
+
+START_TEST(code_widths_are_evened_out)
+{
+    sm_table_col col = {.name = "t", .type = sm_type_of(SM_TEXT)};
+    sm_builder *b;
+    sm_version *v;
+    char text[32];
+    ck_assert_int_eq(sm_builder_new(&mem, &col, 1, NULL, &b, &err), SM_OK);
+    for (uint32_t r = 0; r < 70000; r++) {
+        int len = snprintf(text, 32, "text number %u", r < 65536 ? r % 200 : r % 2000);
+        sm_value x = {.text = sm_text_view(text, (uint32_t)len)};
+        ck_assert_int_eq(sm_builder_row(b, &x, &err), SM_OK);
+    }
+    ck_assert_int_eq(sm_builder_finish(b, &v, &err), SM_OK);
+    ck_assert(sm_version_validate(v));
+    ck_assert_int_eq(v->chunks[0]->cols[0].width, 2);
+    ck_assert(v->cols[0].same_enc);
+    check_text(v, 199, 199);
+    check_text(v, 69999, 69999 % 2000);
+    sm_version_unref(v);
+}
+END_TEST
+
 START_TEST(wide_decimals)
 {
     sm_table_col col = {.name = "x", .type = sm_decimal(38, 0)};
@@ -554,6 +600,8 @@ int main(void)
     tcase_add_test(t, all_null_and_constant_columns);
     tcase_add_test(t, widths);
     tcase_add_test(t, width_never_shrinks);
+    tcase_add_test(t, widths_are_evened_out);
+    tcase_add_test(t, code_widths_are_evened_out);
     tcase_add_test(t, wide_decimals);
     tcase_add_test(t, nan_has_no_minmax);
     tcase_add_test(t, constraints);
