@@ -105,14 +105,14 @@ sm_status sm_batch_add_one_group(sm_batch_state *s, sm_live *l)
 
 /* ---- a handful of groups --------------------------------------------------------------------- */
 
-typedef struct tiny_groups {
-    uint32_t n;
-    uint16_t code[SM_MASK_GROUPS];
-    char *row[SM_MASK_GROUPS]; /* state rows */
-} tiny_groups;
+/* Live rows of group k that the accumulator takes. */
+static uint32_t rows_of(const sm_batch_state *s, const sm_tiny_groups *g, uint64_t (*masks)[SM_MASK_WORDS], uint32_t k)
+{
+    return masks == s->masks ? g->rows[k] : s->agg->count(masks[k], s->n_rows);
+}
 
 static uint32_t narrow_masks(sm_batch_state *s, const sm_batch_accum *a, sm_live *l,
-                             const tiny_groups *g, uint64_t (**masks)[SM_MASK_WORDS],
+                             const sm_tiny_groups *g, uint64_t (**masks)[SM_MASK_WORDS],
                              uint64_t (*room)[SM_MASK_WORDS])
 {
     const uint64_t *mask;
@@ -126,30 +126,29 @@ static uint32_t narrow_masks(sm_batch_state *s, const sm_batch_accum *a, sm_live
     return n;
 }
 
-static void add_sums_f(sm_batch_state *s, const sm_batch_accum *a, const tiny_groups *g,
+static void add_sums_f(sm_batch_state *s, const sm_batch_accum *a, const sm_tiny_groups *g,
                        uint64_t (*masks)[SM_MASK_WORDS])
 {
     double *lanes[SM_MASK_GROUPS];
     for (uint32_t k = 0; k < g->n; k++) {
         sm_acc_sum_f *st = (void *)(g->row[k] + a->acc->lanes_offset);
-        st->n += s->agg->count(masks[k], s->n_rows);
+        st->n += rows_of(s, g, masks, k);
         lanes[k] = st->lane;
     }
     s->agg->sum_f64_groups(a->arg->v.data, masks, g->n, s->n_rows, s->row0, lanes);
 }
 
-static void add_sums_i(sm_batch_state *s, const sm_batch_accum *a, const tiny_groups *g,
+static void add_sums_i(sm_batch_state *s, const sm_batch_accum *a, const sm_tiny_groups *g,
                        uint64_t (*masks)[SM_MASK_WORDS])
 {
     sm_i128 sums[SM_MASK_GROUPS] = {0};
     (a->is_short ? s->agg->sum_i64_short_groups
                  : s->agg->sum_i64_groups)(a->arg->v.data, masks, g->n, s->n_rows, sums);
     for (uint32_t k = 0; k < g->n; k++)
-        sm_acc_add_partial(a->acc, g->row[k] + a->acc->lanes_offset, sums[k],
-                           s->agg->count(masks[k], s->n_rows));
+        sm_acc_add_partial(a->acc, g->row[k] + a->acc->lanes_offset, sums[k], rows_of(s, g, masks, k));
 }
 
-static sm_status add_by_masks(sm_batch_state *s, sm_live *l, const tiny_groups *g, const sm_batch_accum *a)
+static sm_status add_by_masks(sm_batch_state *s, sm_live *l, const sm_tiny_groups *g, const sm_batch_accum *a)
 {
     uint64_t room[SM_MASK_GROUPS][SM_MASK_WORDS], (*masks)[SM_MASK_WORDS];
     uint32_t n = narrow_masks(s, a, l, g, &masks, room);
@@ -163,28 +162,33 @@ static sm_status add_by_masks(sm_batch_state *s, sm_live *l, const tiny_groups *
         return SM_OK;
     }
     for (uint32_t k = 0; k < g->n; k++) {
-        uint32_t count = s->agg->count(masks[k], s->n_rows);
+        uint32_t count = rows_of(s, g, masks, k);
         if (count) add_mask(s, a, g->row[k] + a->acc->lanes_offset, masks[k], count);
     }
     return SM_OK;
 }
 
 /* Masks cost a pass per group, single rows a dependent load and store each: measured, masks win up to 8 groups
- * where vectors are 64 bytes wide, and up to 2 elsewhere. */
-static bool find_groups(sm_batch_state *s, sm_live *l, tiny_groups *g)
+ * where vectors are 64 bytes wide, and up to 2 elsewhere. Dead rows may have any code: groups of theirs are empty. */
+static bool find_groups(sm_batch_state *s, sm_live *l, sm_tiny_groups *g)
 {
     sm_agg_local *agg = s->w->agg;
-    uint32_t seen = s->agg->codes_seen(s->codes, l->mask, s->n_rows);
+    uint16_t codes[SM_TINY_GROUPS];
+    uint32_t seen = s->agg->codes_seen(s->codes, s->n_rows), n = 0;
     uint32_t most = sm_cpu_isa() == SM_ISA_V4 ? SM_MASK_GROUPS : 2;
-    g->n = 0;
     if ((uint32_t)__builtin_popcount(seen) > most) return false;
-    for (; seen; seen &= seen - 1) {
-        uint16_t code = (uint16_t)__builtin_ctz(seen);
-        g->code[g->n] = code;
-        g->row[g->n++] = agg->lanes + code * agg->sink->layout.lanes_bytes;
+    for (; seen; seen &= seen - 1) codes[n++] = (uint16_t)__builtin_ctz(seen);
+    s->agg->group_masks(s->codes, codes, n, l->mask, s->n_rows, s->masks);
+    g->n = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t rows = s->agg->count(s->masks[k], s->n_rows);
+        if (!rows) continue;
+        if (g->n < k) memcpy(s->masks[g->n], s->masks[k], sizeof *s->masks);
+        g->rows[g->n] = rows;
+        g->row[g->n] = agg->lanes + codes[k] * agg->sink->layout.lanes_bytes;
+        note_first_row(s, g->row[g->n], first_set(s->masks[g->n]));
+        g->n++;
     }
-    s->agg->group_masks(s->codes, g->code, g->n, l->mask, s->n_rows, s->masks);
-    for (uint32_t k = 0; k < g->n; k++) note_first_row(s, g->row[k], first_set(s->masks[k]));
     return true;
 }
 
@@ -201,9 +205,9 @@ static void find_rows(sm_batch_state *s, sm_live *l, bool note_first)
 
 sm_status sm_batch_add_tiny(sm_batch_state *s, sm_live *l)
 {
-    tiny_groups g;
+    sm_tiny_groups *g = &s->tiny;
     sm_states t = {NULL, s->rows, true, &s->w->agg->arena};
-    bool masks = !l->sparse && find_groups(s, l, &g), rows = !masks;
+    bool masks = !l->sparse && find_groups(s, l, g), rows = !masks;
     if (rows) find_rows(s, l, true);
     for (uint32_t k = 0; k < s->w->p->agg.layout.n_accums; k++) {
         const sm_batch_accum *a = &s->accums[k];
@@ -211,7 +215,7 @@ sm_status sm_batch_add_tiny(sm_batch_state *s, sm_live *l)
         const uint16_t *sel;
         bool f32 = a->acc->kind == SM_ACC_SUM_F && a->arg->v.phys == SM_PHYS_F32;
         if (masks && has_kernel(s, a) && !f32) {
-            SM_TRY(add_by_masks(s, l, &g, a));
+            SM_TRY(add_by_masks(s, l, g, a));
             continue;
         }
         if (!rows) find_rows(s, l, false);

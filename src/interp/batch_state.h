@@ -74,6 +74,13 @@ typedef struct sm_batch_accum {
     bool is_short;        /* proved within +-2^52 */
 } sm_batch_accum;
 
+/* The groups of TINY that a batch has rows of; their rows are the state's masks. */
+typedef struct sm_tiny_groups {
+    uint32_t n;
+    char *row[SM_MASK_GROUPS];     /* state rows */
+    uint32_t rows[SM_MASK_GROUPS]; /* how many live rows */
+} sm_tiny_groups;
+
 struct sm_batch_state {
     sm_worker *w;
     const sm_pin *pin;
@@ -99,6 +106,7 @@ struct sm_batch_state {
     uint16_t *codes; /* TINY, DIRECT */
     void **rows;     /* state row of each row */
     uint64_t (*masks)[SM_MASK_WORDS]; /* SM_MASK_GROUPS */
+    sm_tiny_groups tiny;
     uint64_t *acc_mask;               /* rows of one accumulator */
     uint16_t *acc_sel;
 };

@@ -31,11 +31,11 @@ typedef struct sm_agg_kernels {
     /** *best becomes the smaller (larger) of itself and the live values; floats as sm_float_key. */
     void (*min[SM_N_PHYS])(const void *v, const uint64_t *live, uint32_t n, int64_t *best);
     void (*max[SM_N_PHYS])(const void *v, const uint64_t *live, uint32_t n, int64_t *best);
-    /** masks[g] = rows whose code is groups[g], within live. */
+    /** masks[g] = rows whose code is groups[g], within live. codes is readable up to SM_BATCH_ROWS. */
     void (*group_masks)(const uint16_t *codes, const uint16_t *groups, uint32_t n_groups, const uint64_t *live,
                         uint32_t n, uint64_t (*masks)[SM_MASK_WORDS]);
-    /** Sets bit c of the result for every code c < 16 among the live rows. */
-    uint32_t (*codes_seen)(const uint16_t *codes, const uint64_t *live, uint32_t n);
+    /** Bit c of the result is set if some row, dead or not, has code c, or c modulo 16. */
+    uint32_t (*codes_seen)(const uint16_t *codes, uint32_t n);
     /** Set bits among the first n. */
     uint32_t (*count)(const uint64_t *live, uint32_t n);
 } sm_agg_kernels;

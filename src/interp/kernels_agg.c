@@ -5,6 +5,10 @@
 
 #include "runtime/agg.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #pragma GCC diagnostic ignored "-Wpsabi" /* wide vectors are passed between inlined functions only */
 
 #define VECTOR(T, bytes, name) typedef T name __attribute__((vector_size(bytes), aligned(sizeof(T))))
@@ -31,18 +35,16 @@ SM_INLINE v8d load_8f(const float *p)
 {
     return (v8d){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
 }
-/* The live values; -0.0 in the other lanes. */
-#define KEEP(v, mask) ((v8d)(((v8l)(v) & (mask)) | (~(mask) & INT64_MIN)))
-SM_INLINE v8d keep_8d(const double *p, uint32_t bits)
-{
-    v8l mask = lane_mask(bits);
-    return KEEP(load_8d(p), mask);
-}
-SM_INLINE v8d keep_8f(const float *p, uint32_t bits)
-{
-    v8l mask = lane_mask(bits);
-    return KEEP(load_8f(p), mask);
-}
+/* acc += v in the lanes whose bit is set; the others stay. (Adding -0.0 changes no float, nor 0 an integer.) */
+#if defined(__AVX512F__)
+#define ADD_F(acc, v, bits) ((v8d)_mm512_mask_add_pd((__m512d)(acc), (__mmask8)(bits), (__m512d)(acc), (__m512d)(v)))
+#define ADD_I(acc, v, bits) \
+    ((v8l)_mm512_mask_add_epi64((__m512i)(acc), (__mmask8)(bits), (__m512i)(acc), (__m512i)(v)))
+#else
+#define ADD_F(acc, v, bits) ((acc) + (v8d)(((v8l)(v)&lane_mask(bits)) | (~lane_mask(bits) & INT64_MIN)))
+#define ADD_I(acc, v, bits) ((acc) + ((v)&lane_mask(bits)))
+#endif
+
 SM_INLINE v8l load_8l(const int64_t *p)
 {
     v8l v;
@@ -71,13 +73,19 @@ SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i, uint32_t n)
     return (uint32_t)bits;
 }
 
+/* Mask bits of rows i to i + 7, i a multiple of 8: a byte of its own on little-endian machines. */
+SM_INLINE uint32_t bits_of_8(const uint64_t *live, uint32_t i)
+{
+    return ((const uint8_t *)live)[i >> 3];
+}
+
 /* ---- float sums ------------------------------------------------------------------------------ */
 
 #define SUM_ROWS(until)                                                                            \
     for (; i < (until); i++)                                                                       \
         if (!live || sm_bit_get(live, i)) lane[(lane0 + i) & 31] += (double)v[i];
 
-#define SUM_FLOAT(name, T, LOAD, KEEP_LIVE)                                                                \
+#define SUM_FLOAT(name, T, LOAD)                                                                \
     SM_INLINE void name##_loop(const T *v, const uint64_t *live, uint32_t n, uint32_t lane0,       \
                                double *lane)                                                       \
     {                                                                                              \
@@ -89,10 +97,10 @@ SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i, uint32_t n)
             for (; n - i >= 32; i += 32) {                                                         \
                 if (live) {                                                                        \
                     uint32_t bits = bits_at(live, i, 32);                                              \
-                    a += KEEP_LIVE(v + i, bits);                               \
-                    b += KEEP_LIVE(v + i + 8, bits >> 8);                      \
-                    c += KEEP_LIVE(v + i + 16, bits >> 16);                    \
-                    d += KEEP_LIVE(v + i + 24, bits >> 24);                    \
+                    a = ADD_F(a, LOAD(v + i), bits);                               \
+                    b = ADD_F(b, LOAD(v + i + 8), bits >> 8);                      \
+                    c = ADD_F(c, LOAD(v + i + 16), bits >> 16);                    \
+                    d = ADD_F(d, LOAD(v + i + 24), bits >> 24);                    \
                 } else {                                                                           \
                     a += LOAD(v + i);                                                              \
                     b += LOAD(v + i + 8);                                                          \
@@ -114,8 +122,8 @@ SM_INLINE uint32_t bits_at(const uint64_t *live, uint32_t i, uint32_t n)
         else                                                                                       \
             name##_loop(v, NULL, n, lane0, lane);                                                  \
     }
-SUM_FLOAT(sum_f64, double, load_8d, keep_8d)
-SUM_FLOAT(sum_f32, float, load_8f, keep_8f)
+SUM_FLOAT(sum_f64, double, load_8d)
+SUM_FLOAT(sum_f32, float, load_8f)
 
 /* All groups in one pass: the groups' additions are independent, so they hide each other's latency. */
 SM_INLINE void sum_groups(const double *v, uint64_t (*masks)[SM_MASK_WORDS], uint32_t n_groups,
@@ -128,7 +136,8 @@ SM_INLINE void sum_groups(const double *v, uint64_t (*masks)[SM_MASK_WORDS], uin
             if (sm_bit_get(masks[g], i)) lanes[g][(lane0 + i) & 7] += v[i];
     for (uint32_t g = 0; g < n_groups; g++) acc[g] = load_8d(lanes[g]);
     for (; n - i >= 8; i += 8) {
-        for (uint32_t g = 0; g < n_groups; g++) acc[g] += keep_8d(v + i, bits_at(masks[g], i, 8));
+        v8d x = load_8d(v + i);
+        for (uint32_t g = 0; g < n_groups; g++) acc[g] = ADD_F(acc[g], x, bits_at(masks[g], i, 8));
     }
     for (uint32_t g = 0; g < n_groups; g++) {
         memcpy(lanes[g], &acc[g], sizeof acc[g]);
@@ -170,8 +179,7 @@ static void sum_f64_groups(const void *v, uint64_t (*masks)[SM_MASK_WORDS], uint
         uint32_t i = 0;                                                                            \
         for (; n - i >= 8; i += 8) {                                                               \
             v8l x = LOAD(v + i);                                                                   \
-            if (live) x &= lane_mask(live[i >> 6] >> (i & 63) & 0xFF);                             \
-            acc += x;                                                                              \
+            acc = live ? ADD_I(acc, x, bits_of_8(live, i)) : acc + x;                              \
         }                                                                                          \
         for (; i < n; i++)                                                                         \
             if (!live || sm_bit_get(live, i)) rest += v[i];                                        \
@@ -191,9 +199,9 @@ static void sum_i64(const void *values, const uint64_t *live, uint32_t n, sm_i12
     uint32_t i = 0;
     for (; n - i >= 8; i += 8) {
         v8l x = load_8l(v + i);
-        if (live) x &= lane_mask(live[i >> 6] >> (i & 63) & 0xFF);
-        low += x & 0xFFFFFFFF;
-        high += x >> 32;
+        uint32_t bits = live ? bits_of_8(live, i) : 0xFF;
+        low = ADD_I(low, x & 0xFFFFFFFF, bits);
+        high = ADD_I(high, x >> 32, bits);
     }
     for (; i < n; i++)
         if (!live || sm_bit_get(live, i)) rest += v[i];
@@ -211,13 +219,9 @@ SM_INLINE void sum_groups_int(const int64_t *v, uint64_t (*masks)[SM_MASK_WORDS]
         v8l x = load_8l(v + i);
         v8l x_low = x & 0xFFFFFFFF, x_high = x >> 32;
         for (uint32_t g = 0; g < n_groups; g++) {
-            v8l m = lane_mask(masks[g][i >> 6] >> (i & 63) & 0xFF);
-            if (is_short) {
-                low[g] += x & m;
-            } else {
-                low[g] += x_low & m;
-                high[g] += x_high & m;
-            }
+            uint32_t bits = bits_of_8(masks[g], i);
+            low[g] = ADD_I(low[g], is_short ? x : x_low, bits);
+            if (!is_short) high[g] = ADD_I(high[g], x_high, bits);
         }
     }
     for (uint32_t g = 0; g < n_groups; g++) {
@@ -275,7 +279,7 @@ KEYS(load_key_8f, float, load_8f)
         for (; n - i >= 8; i += 8) {                                                               \
             v8l x = LOAD(v + i);                                                                   \
             v8l take = BETTER(x, acc);                                                             \
-            if (live) take &= lane_mask(live[i >> 6] >> (i & 63) & 0xFF);                          \
+            if (live) take &= lane_mask(bits_of_8(live, i));                                      \
             acc = (x & take) | (acc & ~take);                                                      \
         }                                                                                          \
         for (; i < n; i++)                                                                         \
@@ -295,43 +299,46 @@ BESTS(max, IS_MORE)
 
 /* ---- groups, counting ------------------------------------------------------------------------ */
 
+/* Rows of a whole word whose code is g. */
+SM_INLINE uint64_t codes_equal(const uint16_t *codes, uint16_t g)
+{
+#if defined(__AVX512BW__)
+    __m512i want = _mm512_set1_epi16((short)g);
+    uint64_t low = _mm512_cmpeq_epi16_mask(_mm512_loadu_si512(codes), want);
+    return low | (uint64_t)_mm512_cmpeq_epi16_mask(_mm512_loadu_si512(codes + 32), want) << 32;
+#else
+    typedef int16_t v8m __attribute__((vector_size(16), aligned(2)));
+    const v8m bit = {1, 2, 4, 8, 16, 32, 64, 128};
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < 64; i += 8) {
+        v8m c;
+        uint64_t half[2];
+        memcpy(&c, codes + i, sizeof c);
+        c = (c == (int16_t)g) & bit;
+        memcpy(half, &c, 16);
+        uint64_t sum = half[0] | half[1];
+        sum |= sum >> 32;
+        sum |= sum >> 16;
+        bits |= (sum & 0xFF) << i;
+    }
+    return bits;
+#endif
+}
+
 static void group_masks(const uint16_t *codes, const uint16_t *groups, uint32_t n_groups,
                         const uint64_t *live, uint32_t n, uint64_t (*masks)[SM_MASK_WORDS])
 {
-    typedef uint16_t v8u __attribute__((vector_size(16), aligned(2)));
-    typedef int16_t v8m __attribute__((vector_size(16), aligned(2)));
-    const v8m bit = {1, 2, 4, 8, 16, 32, 64, 128};
     for (uint32_t w = 0; w * 64 < n; w++) {
-        uint32_t rows = n - w * 64 < 64 ? n - w * 64 : 64;
-        for (uint32_t g = 0; g < n_groups; g++) {
-            uint64_t bits = 0;
-            uint32_t i = 0;
-            for (; rows - i >= 8; i += 8) {
-                v8u c;
-                memcpy(&c, codes + w * 64 + i, sizeof c);
-                v8m hit = (v8m)(c == groups[g]) & bit;
-                uint64_t half[2];
-                memcpy(half, &hit, 16);
-                uint64_t sum = half[0] | half[1];
-                sum |= sum >> 32;
-                sum |= sum >> 16;
-                bits |= (sum & 0xFF) << i;
-            }
-            for (; i < rows; i++) bits |= (uint64_t)(codes[w * 64 + i] == groups[g]) << i;
-            masks[g][w] = live ? bits & live[w] : bits;
-        }
+        uint64_t rows = n - w * 64 < 64 ? ((uint64_t)1 << (n & 63)) - 1 : UINT64_MAX;
+        if (live) rows &= live[w];
+        for (uint32_t g = 0; g < n_groups; g++) masks[g][w] = codes_equal(codes + w * 64, groups[g]) & rows;
     }
 }
 
-static uint32_t codes_seen(const uint16_t *codes, const uint64_t *live, uint32_t n)
+static uint32_t codes_seen(const uint16_t *codes, uint32_t n)
 {
     uint32_t seen = 0;
-    if (!live) {
-        for (uint32_t i = 0; i < n; i++) seen |= (uint32_t)1 << (codes[i] & 15);
-        return seen;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        seen |= (uint32_t)sm_bit_get(live, i) << (codes[i] & 15);
+    for (uint32_t i = 0; i < n; i++) seen |= (uint32_t)1 << (codes[i] & 15);
     return seen;
 }
 
