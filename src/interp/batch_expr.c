@@ -34,40 +34,56 @@ sm_status sm_batch_convert(sm_batch_state *s, sm_reg *r, sm_phys phys, sm_reg **
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-#define FILL(T, value)                                                                             \
+enum { CONST_BYTES = 256 << 10 }; /* of constants that stand as full vectors */
+
+#define FILL(T, FIELD)                                                                             \
     {                                                                                              \
-        T *to = r->room, one = (value);                                                            \
+        T *to = in->out->room, one = in->value->FIELD;                                             \
         for (uint32_t i = 0; i < SM_BATCH_ROWS; i++) to[i] = one;                                  \
     }
 
-static void fill(sm_reg *r, const sm_value *v)
+static sm_flow run_fill(sm_batch_state *s, sm_instr *in)
 {
-    switch (r->v.phys) {
-    case SM_PHYS_BOOL: FILL(uint8_t, v->b) break;
-    case SM_PHYS_I16: FILL(int16_t, v->i16) break;
-    case SM_PHYS_I32: FILL(int32_t, v->i32) break;
-    case SM_PHYS_I64: FILL(int64_t, v->i64) break;
-    case SM_PHYS_I128: FILL(sm_i128, v->i128) break;
-    case SM_PHYS_F32: FILL(float, v->f32) break;
-    case SM_PHYS_F64: FILL(double, v->f64) break;
-    case SM_PHYS_IV: FILL(sm_interval, v->iv) break;
-    default: FILL(sm_text, v->text) break;
+    (void)s;
+    switch (in->out->v.phys) {
+    case SM_PHYS_BOOL: FILL(uint8_t, b) break;
+    case SM_PHYS_I16: FILL(int16_t, i16) break;
+    case SM_PHYS_I32: FILL(int32_t, i32) break;
+    case SM_PHYS_I64: FILL(int64_t, i64) break;
+    case SM_PHYS_I128: FILL(sm_i128, i128) break;
+    case SM_PHYS_F32: FILL(float, f32) break;
+    case SM_PHYS_F64: FILL(double, f64) break;
+    case SM_PHYS_IV: FILL(sm_interval, iv) break;
+    default: FILL(sm_text, text) break;
     }
+    return SM_FLOW_NEXT;
 }
 
+/* A vector of it, filled now; or, where there are very many (long IN lists), per batch in a room that others use too. */
 static sm_status compile_const(sm_batch_state *s, const sm_expr *e, sm_reg **out)
 {
-    sm_reg *r = sm_batch_reg(s, e->phys, false);
+    size_t bytes = sm_phys_bytes(e->phys) * SM_BATCH_ROWS;
+    bool standing = e->value.is_null || s->const_bytes + bytes <= CONST_BYTES;
+    sm_reg *r = *out = sm_batch_reg(s, e->phys, !standing);
     if (!r) return no_memory(s);
-    r->room = sm_arena_vector(&s->w->arena, sm_phys_bytes(e->phys) * SM_BATCH_ROWS);
-    if (!r->room) return no_memory(s);
-    r->v.data = r->room;
-    r->pinned = true;
-    if (e->value.is_null)
-        r->v.valid = r->valid_room; /* all zero */
-    else
-        fill(r, &e->value);
-    *out = r;
+    if (standing) {
+        r->room = r->v.data = sm_arena_vector(&s->w->arena, bytes);
+        if (!r->room) return no_memory(s);
+        r->pinned = true;
+        s->const_bytes += bytes;
+    }
+    if (e->value.is_null) {
+        r->v.valid = r->valid_room; /* all zero; whatever values */
+        return SM_OK;
+    }
+    if (!standing) {
+        sm_instr *in = NULL;
+        SM_TRY(emit(s, run_fill, r, NULL, &in));
+        in->value = &e->value;
+        return SM_OK;
+    }
+    sm_instr now = {.out = r, .value = &e->value};
+    run_fill(s, &now);
     return SM_OK;
 }
 

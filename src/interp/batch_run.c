@@ -217,7 +217,7 @@ static void begin_batch(sm_batch_state *s, uint32_t from, uint32_t n)
     all->n = n;
     all->mask = NULL;
     all->sparse = all->has_sel = false;
-    for (uint32_t i = 0; i < s->w->p->n_steps; i++) s->step_rows[i] = 0;
+    for (uint32_t i = 0; i < s->w->p->n_steps; i++) s->step_rows[i] = 0, s->step_ns[i] = 0;
 }
 
 /* A refused batch counts nothing: its rows come again in the row tier. */

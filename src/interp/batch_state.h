@@ -61,6 +61,7 @@ struct sm_instr {
     uint32_t column; /* SCAN: of the source; STEP_END: the step */
     sm_phys phys;    /* SCAN: to decode to */
     sm_decode_room room;
+    const sm_value *value; /* FILL */
     const void *table; /* LOOK_UP: by code, and at [n_entries] for NULL */
     const uint64_t *table_valid;
     uint32_t n_entries;
@@ -96,6 +97,7 @@ struct sm_batch_state {
     const sm_select_kernels *select;
     const sm_nocheck_kernels *nocheck;
     struct sm_room *free_rooms; /* at open */
+    size_t const_bytes;         /* at open */
     uint32_t *step_rows; /* [n_steps + 1] of the running batch */
     uint64_t *step_ns;
     uint64_t clock_ns;

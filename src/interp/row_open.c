@@ -173,14 +173,15 @@ sm_status sm_row_open(sm_worker *w)
         sm_row_node *n = &s->nodes[i];
         n->s = s;
         if (i) {
-            n->input = n - 1;
+            n->input = s->top;
             SM_TRY(open_step(s, n, &w->p->steps[i - 1]));
+            n->passes_on = n->next == project_next && !n->n_exprs;
         }
+        if (!n->passes_on) s->top = n;
         if (!w->timing) continue;
         n->timed = n->next;
         n->next = timed_next;
     }
-    s->top = &s->nodes[n_steps];
     SM_TRY(sm_row_sink_open(s, &s->nodes[n_steps + 1]));
     w->row = s;
     return SM_OK;
@@ -191,7 +192,7 @@ sm_status sm_row_open(sm_worker *w)
 static void begin(sm_row_state *s, const sm_pin *pin, uint32_t from, uint32_t to)
 {
     s->pin = pin;
-    s->row = from;
+    s->row = s->from = from;
     s->end = to;
     s->status = SM_OK;
     for (uint32_t i = 0; i <= s->w->p->n_steps + 1; i++) {
@@ -207,10 +208,16 @@ static void count(sm_row_state *s, uint64_t sunk_rows, uint64_t total_ns)
     sm_step_stats *stats = s->w->stats;
     uint32_t n_steps = s->w->p->n_steps;
     uint64_t below = 0;
+    s->nodes[0].rows_out = s->row - s->from;
     for (uint32_t i = 0; i <= n_steps; i++) {
-        if (i) stats[i].rows_out += s->nodes[i].rows_out;
-        stats[i].ns += s->nodes[i].ns - below;
-        below = s->nodes[i].ns;
+        sm_row_node *n = &s->nodes[i];
+        if (n->passes_on) {
+            n->rows_out = s->nodes[i - 1].rows_out;
+            n->ns = below;
+        }
+        if (i) stats[i].rows_out += n->rows_out;
+        stats[i].ns += n->ns - below;
+        below = n->ns;
     }
     stats[n_steps + 1].rows_out += sunk_rows;
     if (s->w->timing) stats[n_steps + 1].ns += total_ns - below;

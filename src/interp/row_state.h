@@ -31,6 +31,7 @@ struct sm_row_node {
     sm_row_load *loads;
     sm_expr **exprs;  /* over slots; a projection's plain COLUMNs are left out */
     sm_value **slots; /* where a projection's results go */
+    bool passes_on;   /* a projection that computes nothing: not in the chain */
     uint64_t rows_out;
     sm_row_flow (*timed)(sm_row_node *n); /* next, when next measures it */
     uint64_t ns;                          /* with its inputs' */
@@ -63,7 +64,7 @@ typedef struct sm_row_key {
 struct sm_row_state {
     sm_worker *w;
     const sm_pin *pin;
-    uint32_t row, end; /* row is the next one; the running one is row - 1 */
+    uint32_t from, row, end; /* row is the next one; the running one is row - 1 */
     sm_eval ev;
     sm_status status;
     uint32_t n_slots;

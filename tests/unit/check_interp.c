@@ -161,6 +161,28 @@ START_TEST(chains_of_steps)
 }
 END_TEST
 
+/* More constants than are kept as vectors. */
+START_TEST(long_in_list)
+{
+    enum { N = 300 };
+    sm_node *scan = t_scan(1300);
+    sm_expr *ints[N], *texts[N];
+    for (int i = 0; i < N; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "t%d", i * 3);
+        ints[i] = t_op(SM_OP_eq_i64, t_column(scan, T_ROW), t_const_i64(i * 7));
+        texts[i] = t_op(SM_OP_eq_txt, t_column(scan, T_TEXT), t_const_text(sm_arena_strdup(&t_arena, text)));
+    }
+    sm_expr *in_ints = t_node(SM_EXPR_OR, sm_type_of(SM_BOOL), ints, N);
+    t_agg count = {.fn = SM_AGG_COUNT_ALL};
+    t_result r = t_run(t_aggregate(t_filter(scan, in_ints), NULL, 0, &count, 1), T_BATCH, 1024);
+    ck_assert_int_eq(t_value(r.out, 0, 0).i64, 1300 / 7 + 1);
+    t_result_reset(&r);
+    t_compare(t_filter(scan, in_ints));
+    t_compare(t_filter(scan, t_node(SM_EXPR_OR, sm_type_of(SM_BOOL), texts, N)));
+}
+END_TEST
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* 1 / (row - k) fails at row k alone; the filter may save it. */
@@ -292,6 +314,7 @@ static Suite *make_suite(void)
     tcase_add_test(t, only_keys);
     tcase_add_test(t, rows_of_every_type);
     tcase_add_test(t, chains_of_steps);
+    tcase_add_test(t, long_in_list);
     tcase_add_test(t, error_at_any_row);
     tcase_add_test(t, first_error_wins);
     tcase_add_test(t, limit_stops_before_a_later_error);
