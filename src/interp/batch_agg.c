@@ -1,9 +1,7 @@
-/* Adds a batch to one group, or to a handful of groups by masks: whole vectors at a time, through kernels. A group
- * of TINY is the mask of its rows, so it needs no more than one group does. What has no kernel goes row by row. Read
- * batch_state.h and kernels.h first. */
+/* Adds a batch to one group, or to a handful of groups by masks: whole vectors at a time, through
+ * kernels. A group of TINY is the mask of its rows, so it needs no more than one group does. What
+ * has no kernel goes row by row. Read batch_state.h and kernels.h first. */
 #include "interp/batch_state.h"
-
-#include "runtime/cpu.h"
 
 static uint32_t first_set(const uint64_t *mask)
 {
@@ -29,7 +27,8 @@ static int_sum int_sum_of(const sm_batch_state *s, const sm_batch_accum *a)
     }
 }
 
-static void add_best(sm_batch_state *s, const sm_batch_accum *a, sm_acc_minmax *st, const uint64_t *mask)
+static void add_best(sm_batch_state *s, const sm_batch_accum *a, sm_acc_minmax *st,
+                     const uint64_t *mask)
 {
     bool min = a->acc->kind == SM_ACC_MIN;
     if (!st->has) st->i64 = min ? INT64_MAX : INT64_MIN;
@@ -62,8 +61,8 @@ static void add_mask(sm_batch_state *s, const sm_batch_accum *a, void *state, co
     case SM_ACC_SUM_F: {
         sm_acc_sum_f *st = state;
         st->n += n;
-        (a->arg->v.phys == SM_PHYS_F64 ? s->agg->sum_f64 : s->agg->sum_f32)(v, mask, s->n_rows, s->row0,
-                                                                            st->lane);
+        (a->arg->v.phys == SM_PHYS_F64 ? s->agg->sum_f64 : s->agg->sum_f32)(v, mask, s->n_rows,
+                                                                            s->row0, st->lane);
         break;
     }
     case SM_ACC_SUM_I: {
@@ -106,7 +105,8 @@ sm_status sm_batch_add_one_group(sm_batch_state *s, sm_live *l)
 /* ---- a handful of groups --------------------------------------------------------------------- */
 
 /* Live rows of group k that the accumulator takes. */
-static uint32_t rows_of(const sm_batch_state *s, const sm_tiny_groups *g, uint64_t (*masks)[SM_MASK_WORDS], uint32_t k)
+static uint32_t rows_of(const sm_batch_state *s, const sm_tiny_groups *g,
+                        uint64_t (*masks)[SM_MASK_WORDS], uint32_t k)
 {
     return masks == s->masks ? g->rows[k] : s->agg->count(masks[k], s->n_rows);
 }
@@ -121,7 +121,8 @@ static uint32_t narrow_masks(sm_batch_state *s, const sm_batch_accum *a, sm_live
     if (!a->filter && !(a->arg && a->arg->v.valid)) return l->n;
     uint32_t n = sm_batch_accum_rows(s, a, l, false, &mask, &sel);
     for (uint32_t k = 0; k < g->n; k++)
-        for (uint32_t w = 0; w < sm_bit_words(s->n_rows); w++) room[k][w] = s->masks[k][w] & mask[w];
+        for (uint32_t w = 0; w < sm_bit_words(s->n_rows); w++)
+            room[k][w] = s->masks[k][w] & mask[w];
     *masks = room;
     return n;
 }
@@ -142,13 +143,15 @@ static void add_sums_i(sm_batch_state *s, const sm_batch_accum *a, const sm_tiny
                        uint64_t (*masks)[SM_MASK_WORDS])
 {
     sm_i128 sums[SM_MASK_GROUPS] = {0};
-    (a->is_short ? s->agg->sum_i64_short_groups
-                 : s->agg->sum_i64_groups)(a->arg->v.data, masks, g->n, s->n_rows, sums);
+    (a->is_short ? s->agg->sum_i64_short_groups : s->agg->sum_i64_groups)(a->arg->v.data, masks,
+                                                                          g->n, s->n_rows, sums);
     for (uint32_t k = 0; k < g->n; k++)
-        sm_acc_add_partial(a->acc, g->row[k] + a->acc->lanes_offset, sums[k], rows_of(s, g, masks, k));
+        sm_acc_add_partial(a->acc, g->row[k] + a->acc->lanes_offset, sums[k],
+                           rows_of(s, g, masks, k));
 }
 
-static sm_status add_by_masks(sm_batch_state *s, sm_live *l, const sm_tiny_groups *g, const sm_batch_accum *a)
+static sm_status add_by_masks(sm_batch_state *s, sm_live *l, const sm_tiny_groups *g,
+                              const sm_batch_accum *a)
 {
     uint64_t room[SM_MASK_GROUPS][SM_MASK_WORDS], (*masks)[SM_MASK_WORDS];
     uint32_t n = narrow_masks(s, a, l, g, &masks, room);
@@ -157,7 +160,8 @@ static sm_status add_by_masks(sm_batch_state *s, sm_live *l, const sm_tiny_group
         add_sums_f(s, a, g, masks);
         return SM_OK;
     }
-    if ((a->acc->kind == SM_ACC_SUM_I || a->acc->kind == SM_ACC_SUM_D) && a->arg->v.phys == SM_PHYS_I64) {
+    if ((a->acc->kind == SM_ACC_SUM_I || a->acc->kind == SM_ACC_SUM_D) &&
+        a->arg->v.phys == SM_PHYS_I64) {
         add_sums_i(s, a, g, masks);
         return SM_OK;
     }
@@ -168,15 +172,14 @@ static sm_status add_by_masks(sm_batch_state *s, sm_live *l, const sm_tiny_group
     return SM_OK;
 }
 
-/* Masks cost a pass per group, single rows a dependent load and store each: measured, masks win up to 8 groups
- * where vectors are 64 bytes wide, and up to 2 elsewhere. Dead rows may have any code: groups of theirs are empty. */
+/* Masks cost a pass per group, single rows a dependent load and store each. Dead rows may have any
+ * code: groups of theirs are empty. */
 static bool find_groups(sm_batch_state *s, sm_live *l, sm_tiny_groups *g)
 {
     sm_agg_local *agg = s->w->agg;
     uint16_t codes[SM_TINY_GROUPS];
     uint32_t seen = s->agg->codes_seen(s->codes, s->n_rows), n = 0;
-    uint32_t most = sm_cpu_isa() == SM_ISA_V4 ? SM_MASK_GROUPS : 2;
-    if ((uint32_t)__builtin_popcount(seen) > most) return false;
+    if ((uint32_t)__builtin_popcount(seen) > s->agg->most_groups) return false;
     for (; seen; seen &= seen - 1) codes[n++] = (uint16_t)__builtin_ctz(seen);
     s->agg->group_masks(s->codes, codes, n, l->mask, s->n_rows, s->masks);
     g->n = 0;

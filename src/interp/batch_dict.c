@@ -1,6 +1,6 @@
-/* Expressions over one dictionary column and constants: evaluated once per entry (and for NULL) when the pipeline is
- * opened, then looked up by code. Only what cannot fail, since entries may be evaluated that no live row has.
- * Read batch_expr.c first. */
+/* Expressions over one dictionary column and constants: evaluated once per entry (and for NULL)
+ * when the pipeline is opened, then looked up by code. Only what cannot fail, since entries may be
+ * evaluated that no live row has. Read batch_expr.c first. */
 #include "interp/batch_state.h"
 
 enum { FEW_ENTRIES = 256 }; /* worth it for any number of rows */
@@ -18,7 +18,8 @@ static bool check_node(const sm_expr *e, void *arg)
     if (e->kind == SM_EXPR_COLUMN) {
         sm_reg *r = walk->s->env[e->column];
         if (walk->column && walk->column != r) walk->fits = false;
-        if (r->source_col < 0 || !walk->s->w->p->source.cols[r->source_col].dict) walk->fits = false;
+        if (r->source_col < 0 || !walk->s->w->p->source.cols[r->source_col].dict)
+            walk->fits = false;
         walk->column = r;
     }
     return walk->fits;

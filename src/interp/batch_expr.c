@@ -1,9 +1,13 @@
-/* Compiles expressions into instructions. An operation wants its arguments in the physical forms of its row in ops.def;
- * where the planner proved that 128-bit decimals fit 64 bits and an operation differs, values are converted. An expression over one dictionary column is a table look-up (batch_dict.c). Read
- * batch_state.h first. */
+/* Compiles expressions into instructions. An operation wants its arguments in the physical forms of
+ * its row in ops.def; where the planner proved that 128-bit decimals fit 64 bits and an operation
+ * differs, values are converted. An expression over one dictionary column is a table look-up
+ * (batch_dict.c). Read batch_state.h first. */
 #include "interp/batch_state.h"
 
-static sm_status no_memory(sm_batch_state *s) { return sm_arena_failed(&s->w->arena, &s->w->err); }
+static sm_status no_memory(sm_batch_state *s)
+{
+    return sm_arena_failed(&s->w->arena, &s->w->err);
+}
 
 static sm_status emit(sm_batch_state *s, sm_flow (*run)(sm_batch_state *, sm_instr *), sm_reg *out,
                       sm_reg *arg, sm_instr **made)
@@ -59,7 +63,8 @@ static sm_flow run_fill(sm_batch_state *s, sm_instr *in)
     return SM_FLOW_NEXT;
 }
 
-/* A vector of it, filled now; or, where there are very many (long IN lists), per batch in a room that others use too. */
+/* A vector of it, filled now; or, where there are very many (long IN lists), per batch in a room
+ * that others use too. */
 static sm_status compile_const(sm_batch_state *s, const sm_expr *e, sm_reg **out)
 {
     size_t bytes = sm_phys_bytes(e->phys) * SM_BATCH_ROWS;
@@ -128,7 +133,8 @@ static bool cheap_node(const sm_expr *e, void *arg)
     }
 }
 
-/* Whether the arguments after the first may be computed for all rows: they cannot fail and cost little. */
+/* Whether the arguments after the first may be computed for all rows: they cannot fail and cost
+ * little. */
 static bool may_be_eager(const sm_expr *e)
 {
     for (uint32_t i = 1; i < e->n_args; i++)
@@ -162,11 +168,14 @@ static sm_status emit_blend(sm_batch_state *s, sm_reg *out, sm_reg *r)
     return emit(s, sm_run_blend, out, r, NULL); /* under the current live set */
 }
 
-/* AND, OR and COALESCE: the first argument for all rows, each later one where it is still undecided. */
+/* AND, OR and COALESCE: the first argument for all rows, each later one where it is still
+ * undecided. */
 static sm_status compile_chain(sm_batch_state *s, const sm_expr *e, sm_reg **out)
 {
     bool coalesce = e->kind == SM_EXPR_COALESCE, eager = !coalesce && may_be_eager(e);
-    sm_pick pick = coalesce ? SM_N_PICKS : e->kind == SM_EXPR_AND ? SM_PICK_NOT_FALSE : SM_PICK_NOT_TRUE;
+    sm_pick pick = coalesce                 ? SM_N_PICKS
+                   : e->kind == SM_EXPR_AND ? SM_PICK_NOT_FALSE
+                                            : SM_PICK_NOT_TRUE;
     uint32_t outer = s->cur, rest = outer, first_instr = s->n_instrs;
     sm_reg *first, *r;
     SM_TRY(sm_batch_expr(s, e->args[0], &first));

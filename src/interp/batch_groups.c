@@ -1,6 +1,6 @@
-/* Adds rows to accumulators one by one, each to its group's state: the way of many groups, of few live rows, and of
- * the accumulators that have no kernel. One loop per kind of state and form of value; rows come in row order, which is what
- * float sums depend on. Read runtime/agg.h first. */
+/* Adds rows to accumulators one by one, each to its group's state: the way of many groups, of few
+ * live rows, and of the accumulators that have no kernel. One loop per kind of state and form of
+ * value; rows come in row order, which is what float sums depend on. Read runtime/agg.h first. */
 #include "interp/batch_state.h"
 
 SM_INLINE void *state_of(const sm_states *t, uint32_t offset, uint32_t i)
@@ -100,7 +100,8 @@ static sm_status add_values(sm_batch_state *s, const sm_batch_accum *a, const sm
                             uint32_t offset, const uint16_t *sel, uint32_t n)
 {
     uint32_t lane_mask = t->lanes ? s->w->p->agg.layout.lanes - 1 : 0;
-    bool widen = a->arg && a->arg->v.phys == SM_PHYS_I64 && sm_type_phys(a->acc->type) == SM_PHYS_I128;
+    bool widen =
+        a->arg && a->arg->v.phys == SM_PHYS_I64 && sm_type_phys(a->acc->type) == SM_PHYS_I128;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = sel ? sel[k] : k;
         sm_value v = {0};
@@ -120,12 +121,16 @@ static add_loop loop_of(const sm_batch_accum *a)
 {
     static const add_loop sums[SM_N_PHYS] = {
         [SM_PHYS_I16] = add_sum_i16, [SM_PHYS_I32] = add_sum_i32, [SM_PHYS_I64] = add_sum_i64};
-    static const add_loop mins[SM_N_PHYS] = {
-        [SM_PHYS_I16] = add_min_i16, [SM_PHYS_I32] = add_min_i32, [SM_PHYS_I64] = add_min_i64,
-        [SM_PHYS_F32] = add_min_f32, [SM_PHYS_F64] = add_min_f64};
-    static const add_loop maxs[SM_N_PHYS] = {
-        [SM_PHYS_I16] = add_max_i16, [SM_PHYS_I32] = add_max_i32, [SM_PHYS_I64] = add_max_i64,
-        [SM_PHYS_F32] = add_max_f32, [SM_PHYS_F64] = add_max_f64};
+    static const add_loop mins[SM_N_PHYS] = {[SM_PHYS_I16] = add_min_i16,
+                                             [SM_PHYS_I32] = add_min_i32,
+                                             [SM_PHYS_I64] = add_min_i64,
+                                             [SM_PHYS_F32] = add_min_f32,
+                                             [SM_PHYS_F64] = add_min_f64};
+    static const add_loop maxs[SM_N_PHYS] = {[SM_PHYS_I16] = add_max_i16,
+                                             [SM_PHYS_I32] = add_max_i32,
+                                             [SM_PHYS_I64] = add_max_i64,
+                                             [SM_PHYS_F32] = add_max_f32,
+                                             [SM_PHYS_F64] = add_max_f64};
     switch (a->acc->kind) {
     case SM_ACC_SUM_I: return sums[a->arg->v.phys];
     case SM_ACC_MIN: return mins[a->arg->v.phys];

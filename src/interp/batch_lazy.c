@@ -1,6 +1,7 @@
-/* The instructions of lazy expressions: three-valued AND and OR, IS NULL, and the gathering of values that were
- * computed for some of the rows. Rows that an argument was not evaluated for hold garbage, which is why bool rooms hold
- * nothing but 0 and 1 at any time. Read batch_state.h first. */
+/* The instructions of lazy expressions: three-valued AND and OR, IS NULL, and the gathering of
+ * values that were computed for some of the rows. Rows that an argument was not evaluated for hold
+ * garbage, which is why bool rooms hold nothing but 0 and 1 at any time. Read batch_state.h first.
+ */
 #include "interp/batch_state.h"
 
 sm_flow sm_run_alias(sm_batch_state *s, sm_instr *in)
@@ -96,8 +97,9 @@ static void bits_of(sm_batch_state *s, const sm_vec *v, uint64_t *bits)
     s->select->pick(SM_PICK_TRUE, v->data, NULL, NULL, s->n_rows, bits);
 }
 
-/* FALSE AND NULL is FALSE, TRUE OR NULL is TRUE: a decisive valid value decides. Where the decisive value of one side
- * makes the result, a & b (a | b) gives it whatever garbage stands on the other. */
+/* FALSE AND NULL is FALSE, TRUE OR NULL is TRUE: a decisive valid value decides. Where the decisive
+ * value of one side makes the result, a & b (a | b) gives it whatever garbage stands on the other.
+ */
 static void combine(sm_batch_state *s, sm_instr *in, bool is_and)
 {
     sm_reg *out = in->out; /* the accumulated side, and the result */

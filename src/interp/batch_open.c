@@ -1,6 +1,6 @@
-/* Compiles a pipeline's steps into the batch tier's instruction list, once per worker. A step's columns are registers;
- * a plain COLUMN projection is only another name for one. Everything is allocated here, nothing per batch.
- * Read batch_state.h first; expressions are in batch_expr.c. */
+/* Compiles a pipeline's steps into the batch tier's instruction list, once per worker. A step's
+ * columns are registers; a plain COLUMN projection is only another name for one. Everything is
+ * allocated here, nothing per batch. Read batch_state.h first; expressions are in batch_expr.c. */
 #include "interp/batch_state.h"
 
 /* A buffer of values that no living register uses. */
@@ -78,7 +78,10 @@ sm_status sm_batch_live_push(sm_batch_state *s, uint32_t *number)
     return SM_OK;
 }
 
-void sm_batch_live_pop(sm_batch_state *s) { s->n_lives--; }
+void sm_batch_live_pop(sm_batch_state *s)
+{
+    s->n_lives--;
+}
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
@@ -149,8 +152,9 @@ sm_status sm_batch_want_codes(sm_batch_state *s, sm_reg *r)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Whether a filter may be cut into one filter per argument: rows leave at the first that is not TRUE, but AND
- * evaluates its later arguments where an earlier one is NULL, and one that fails there must fail. */
+/* Whether a filter may be cut into one filter per argument: rows leave at the first that is not
+ * TRUE, but AND evaluates its later arguments where an earlier one is NULL, and one that fails
+ * there must fail. */
 static bool may_cut(const sm_expr *e)
 {
     bool nullable = false;

@@ -1,6 +1,7 @@
-/* Runs a batch: the instruction list over 1,024 rows, then the sink. Arithmetic runs its dense kernel over all
- * rows while many are live; if that reports a failure, the selected kernel finds out whether a live row fails. A batch in which
- * one does is refused before the sink saw any of it. Read batch_state.h first. */
+/* Runs a batch: the instruction list over 1,024 rows, then the sink. Arithmetic runs its dense
+ * kernel over all rows while many are live; if that reports a failure, the selected kernel finds
+ * out whether a live row fails. A batch in which one does is refused before the sink saw any of it.
+ * Read batch_state.h first. */
 #include <time.h>
 
 #include "interp/batch_state.h"
@@ -116,7 +117,8 @@ sm_flow sm_run_scan(sm_batch_state *s, sm_instr *in)
     return SM_FLOW_NEXT;
 }
 
-/* Validity of a strict result: the arguments' in common. One argument's alone is only pointed to. */
+/* Validity of a strict result: the arguments' in common. One argument's alone is only pointed to.
+ */
 static const uint64_t *join_valid(sm_batch_state *s, sm_instr *in)
 {
     const uint64_t *first = NULL;

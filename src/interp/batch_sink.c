@@ -1,6 +1,6 @@
-/* Hands a finished batch to the sink: rows to the builder, or to the aggregates in the way of the sink's grouping
- * mode. Nothing here can fail but for resources. Read batch_state.h first; batch_agg.c adds to one group or by masks,
- * batch_groups.c row by row. */
+/* Hands a finished batch to the sink: rows to the builder, or to the aggregates in the way of the
+ * sink's grouping mode. Nothing here can fail but for resources. Read batch_state.h first;
+ * batch_agg.c adds to one group or by masks, batch_groups.c row by row. */
 #include "interp/batch_state.h"
 
 static sm_status column_values(sm_batch_state *s, uint32_t i, sm_phys phys)
@@ -13,7 +13,8 @@ static sm_status column_values(sm_batch_state *s, uint32_t i, sm_phys phys)
     return SM_OK;
 }
 
-/* NaNs that were computed differ in sign and payload between vectors and scalars: results have one. */
+/* NaNs that were computed differ in sign and payload between vectors and scalars: results have one.
+ */
 static sm_flow run_canonical(sm_batch_state *s, sm_instr *in)
 {
     const sm_vec *from = &in->arg[0]->v;
@@ -148,7 +149,8 @@ uint32_t sm_batch_accum_rows(sm_batch_state *s, const sm_batch_accum *a, sm_live
         for (uint32_t w = 0; valid && w < sm_bit_words(s->n_rows); w++) s->acc_mask[w] &= valid[w];
         *mask = s->acc_mask;
     } else if (l->mask) {
-        for (uint32_t w = 0; w < sm_bit_words(s->n_rows); w++) s->acc_mask[w] = valid[w] & l->mask[w];
+        for (uint32_t w = 0; w < sm_bit_words(s->n_rows); w++)
+            s->acc_mask[w] = valid[w] & l->mask[w];
         *mask = s->acc_mask;
     } else {
         *mask = valid; /* bits beyond the batch are undefined, and never looked at */
@@ -210,7 +212,8 @@ static sm_status add_direct(sm_batch_state *s, sm_live *l)
     sm_agg_codes(agg->sink, &b, s->codes);
     for (uint32_t k = 0; k < b.n_sel; k++) {
         uint32_t i = b.sel ? b.sel[k] : k;
-        uint64_t *first_row = (void *)(agg->direct + s->codes[i] * row_bytes), row = b.first_row + i;
+        uint64_t *first_row = (void *)(agg->direct + s->codes[i] * row_bytes),
+                 row = b.first_row + i;
         s->rows[i] = first_row;
         if (row < *first_row) *first_row = row;
     }

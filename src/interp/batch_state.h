@@ -1,9 +1,11 @@
-/* The batch tier from inside. At open the steps are compiled into a flat list of instructions over registers
- * (vectors of 1,024 values); a batch runs the list, and only when nothing failed its rows go to the sink.
+/* The batch tier from inside. At open the steps are compiled into a flat list of instructions over
+ * registers (vectors of 1,024 values); a batch runs the list, and only when nothing failed its rows
+ * go to the sink.
  *
- * Which rows are live is a mask while many are (then kernels run over all rows, garbage included) and a selection
- * vector when few are. Lazy expressions (AND, CASE ...) narrow the live rows for their later arguments by
- * jumping between live sets. Read batch_open.c, batch_expr.c, batch_run.c in this order. */
+ * Which rows are live is a mask while many are (then kernels run over all rows, garbage included)
+ * and a selection vector when few are. Lazy expressions (AND, CASE ...) narrow the live rows for
+ * their later arguments by jumping between live sets. Read batch_open.c, batch_expr.c, batch_run.c
+ * in this order. */
 #ifndef SM_BATCH_STATE_H
 #define SM_BATCH_STATE_H
 
@@ -13,16 +15,16 @@
 enum { SM_MAX_LIVES = 4096 }; /* two a nested CASE: deeper than the parser lets expressions be */
 
 typedef struct sm_live {
-    bool sparse;           /* sel is what counts; else mask */
-    bool has_sel;          /* dense: sel was made from mask */
-    uint32_t n;            /* live rows */
-    const uint64_t *mask;  /* dense: NULL = all rows of the batch */
-    uint64_t *mask_room;   /* SM_MASK_WORDS */
-    uint16_t *sel;         /* SM_BATCH_ROWS + 32 */
+    bool sparse;          /* sel is what counts; else mask */
+    bool has_sel;         /* dense: sel was made from mask */
+    uint32_t n;           /* live rows */
+    const uint64_t *mask; /* dense: NULL = all rows of the batch */
+    uint64_t *mask_room;  /* SM_MASK_WORDS */
+    uint16_t *sel;        /* SM_BATCH_ROWS + 32 */
 } sm_live;
 
-/* A register. Rooms of values are reused once read (bool ones only for bool: dead rows stay 0 or 1); rooms of
- * validity never, because results point to their arguments' validity. */
+/* A register. Rooms of values are reused once read (bool ones only for bool: dead rows stay 0 or
+ * 1); rooms of validity never, because results point to their arguments' validity. */
 typedef struct sm_reg {
     sm_vec v;
     void *room;           /* NULL: v points into a chunk, or elsewhere */
@@ -62,7 +64,7 @@ struct sm_instr {
     sm_phys phys;    /* SCAN: to decode to */
     sm_decode_room room;
     const sm_value *value; /* FILL */
-    const void *table; /* LOOK_UP: by code, and at [n_entries] for NULL */
+    const void *table;     /* LOOK_UP: by code, and at [n_entries] for NULL */
     const uint64_t *table_valid;
     uint32_t n_entries;
     bool null_in_null_out;
@@ -88,33 +90,34 @@ struct sm_batch_state {
     uint32_t row0, n_rows; /* of the running batch: first row in its chunk, rows */
     uint32_t n_instrs, cap_instrs;
     sm_instr *instrs;
-    uint32_t cur; /* live set now */
+    uint32_t cur;                 /* live set now */
     uint32_t n_lives, made_lives; /* at open: in use, allocated */
     sm_live *lives[SM_MAX_LIVES]; /* [0] = the source's rows */
-    sm_reg **env;     /* at open: the columns of the step being compiled */
+    sm_reg **env;                 /* at open: the columns of the step being compiled */
     const sm_op_kernels *ops;
     const sm_agg_kernels *agg;
     const sm_select_kernels *select;
     const sm_nocheck_kernels *nocheck;
     struct sm_room *free_rooms; /* at open */
     size_t const_bytes;         /* at open */
-    uint32_t *step_rows; /* [n_steps + 1] of the running batch */
+    uint32_t *step_rows;        /* [n_steps + 1] of the running batch */
     uint64_t *step_ns;
     uint64_t clock_ns;
     /* sink */
     sm_vec *sink_cols; /* n_in */
     sm_reg **sink_regs;
     sm_batch_accum *accums;
-    uint16_t *codes; /* TINY, DIRECT */
-    void **rows;     /* state row of each row */
+    uint16_t *codes;                  /* TINY, DIRECT */
+    void **rows;                      /* state row of each row */
     uint64_t (*masks)[SM_MASK_WORDS]; /* SM_MASK_GROUPS */
     sm_tiny_groups tiny;
-    uint64_t *acc_mask;               /* rows of one accumulator */
+    uint64_t *acc_mask; /* rows of one accumulator */
     uint16_t *acc_sel;
 };
 
 /* ---- open (batch_open.c) ---- */
-/** A register with room for values of a form, or without (room stays NULL). NULL when memory is out. */
+/** A register with room for values of a form, or without (room stays NULL). NULL when memory is
+ * out. */
 sm_reg *sm_batch_reg(sm_batch_state *s, sm_phys phys, bool with_room);
 /** Gives a temporary's room back; nothing for NULL, constants and columns. */
 void sm_batch_reg_free(sm_batch_state *s, sm_reg *r);
@@ -123,8 +126,8 @@ sm_instr *sm_batch_instr(sm_batch_state *s, sm_flow (*run)(sm_batch_state *, sm_
 /** Takes a further live set, and gives the last one back. */
 sm_status sm_batch_live_push(sm_batch_state *s, uint32_t *number);
 void sm_batch_live_pop(sm_batch_state *s);
-/** Emits the scans of the source columns that e reads and that no earlier instruction scans. Scans stand where
- *  no jump passes them by. */
+/** Emits the scans of the source columns that e reads and that no earlier instruction scans. Scans
+ * stand where no jump passes them by. */
 sm_status sm_batch_scans(sm_batch_state *s, const sm_expr *e);
 /** The same for column `column` of s->env. */
 sm_status sm_batch_scan_column(sm_batch_state *s, uint32_t column);
@@ -136,7 +139,8 @@ sm_status sm_batch_want_codes(sm_batch_state *s, sm_reg *r);
 /** Compiles e over s->env, whose scans stand; *out is a register of e->phys. */
 sm_status sm_batch_expr(sm_batch_state *s, const sm_expr *e, sm_reg **out);
 sm_status sm_batch_convert(sm_batch_state *s, sm_reg *r, sm_phys phys, sm_reg **out);
-/** Compiles the rows of an expression over one dictionary column as a table by code.  *out NULL: it is not one */
+/** Compiles the rows of an expression over one dictionary column as a table by code.  *out NULL: it
+ * is not one */
 sm_status sm_batch_dict(sm_batch_state *s, const sm_expr *e, sm_reg **out);
 
 /* ---- instructions (batch_run.c, batch_lazy.c) ---- */
@@ -146,7 +150,8 @@ sm_flow sm_run_op_total(sm_batch_state *s, sm_instr *in);
 sm_flow sm_run_convert(sm_batch_state *s, sm_instr *in);
 sm_flow sm_run_look_up(sm_batch_state *s, sm_instr *in);
 sm_flow sm_run_step_end(sm_batch_state *s, sm_instr *in);
-/** to_live = rows of from_live that pick keeps of arg[0]; becomes current; jumps when it is empty. */
+/** to_live = rows of from_live that pick keeps of arg[0]; becomes current; jumps when it is empty.
+ */
 sm_flow sm_run_narrow(sm_batch_state *s, sm_instr *in);
 sm_flow sm_run_narrow_null(sm_batch_state *s, sm_instr *in);
 /** from_live becomes current. */
@@ -181,9 +186,8 @@ typedef struct sm_states {
 /** Adds rows sel[0..n) (NULL: 0..n), which a takes, one by one in row order. */
 sm_status sm_batch_add_rows(sm_batch_state *s, const sm_batch_accum *a, const sm_states *t,
                             const uint16_t *sel, uint32_t n);
-/** The rows that an accumulator takes: *mask (NULL = all) when dense, else sel and the returned number.
- *  want_sel  sel is wanted in any case (NULL = all)
- *  returns  their number */
+/** The rows that an accumulator takes: *mask (NULL = all) when dense, else sel and the returned
+ * number. want_sel  sel is wanted in any case (NULL = all) returns  their number */
 uint32_t sm_batch_accum_rows(sm_batch_state *s, const sm_batch_accum *a, sm_live *l, bool want_sel,
                              const uint64_t **mask, const uint16_t **sel);
 

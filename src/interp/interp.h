@@ -1,8 +1,9 @@
 /* The two interpreting tiers. Both run rows [from, to) of a pinned morsel into a sink's state.
  *
- * The row tier is the reference: it evaluates the bound expressions row by row and raises errors. The batch tier runs the
- * proved expressions over up to 1,024 rows; where any live row would fail it commits nothing of that batch and
- * says where: the caller replays those rows in the row tier. */
+ * The row tier is the reference: it evaluates the bound expressions row by row and raises errors.
+ * The batch tier runs the proved expressions over up to 1,024 rows; where any live row would fail
+ * it commits nothing of that batch and says where: the caller replays those rows in the row tier.
+ */
 #ifndef SM_INTERP_H
 #define SM_INTERP_H
 
@@ -20,11 +21,12 @@ typedef struct sm_step_stats {
 typedef struct sm_worker {
     const sm_pipeline *p;
     sm_mem *mem;
-    sm_arena arena;   /* as long as the pipeline runs */
-    sm_arena scratch; /* rewound per batch or row */
+    sm_arena arena;      /* as long as the pipeline runs */
+    sm_arena scratch;    /* rewound per batch or row */
     sm_agg_local *agg;   /* SM_SINK_AGG: where rows go now */
     sm_builder *rows;    /* SM_SINK_ROWS: where rows go now */
-    uint64_t rows_left;  /* SM_SINK_ROWS with LIMIT and no order: the morsel may stop after so many rows; else UINT64_MAX */
+    uint64_t rows_left;  /* SM_SINK_ROWS with LIMIT and no order: the morsel may stop after so many
+                            rows; else UINT64_MAX */
     uint32_t batch_rows; /* 1..SM_BATCH_ROWS */
     bool timing;
     sm_step_stats *stats; /* [0] source, then steps, then the sink */
@@ -37,11 +39,13 @@ typedef struct sm_worker {
 sm_status sm_row_open(sm_worker *w);
 sm_status sm_batch_open(sm_worker *w);
 
-/** Runs rows [from, to) of the morsel.  returns  the status of the first failing row; detail in w->err */
+/** Runs rows [from, to) of the morsel.  returns  the status of the first failing row; detail in
+ * w->err */
 sm_status sm_row_run(sm_worker *w, const sm_pin *pin, uint32_t from, uint32_t to);
 /** Runs rows [from, to) in batches.
- *  stop  = to when all went well; else the first row of a refused batch, [*stop, *end), of which nothing was committed
- *  returns  SM_OK, or a resource error */
-sm_status sm_batch_run(sm_worker *w, const sm_pin *pin, uint32_t from, uint32_t to, uint32_t *stop, uint32_t *end);
+ *  stop  = to when all went well; else the first row of a refused batch, [*stop, *end), of which
+ * nothing was committed returns  SM_OK, or a resource error */
+sm_status sm_batch_run(sm_worker *w, const sm_pin *pin, uint32_t from, uint32_t to, uint32_t *stop,
+                       uint32_t *end);
 
 #endif

@@ -1,4 +1,5 @@
-/* Chooses the kernel tables of the instruction-set level that sm_cpu_isa() names. Read kernels.h first. */
+/* Chooses the kernel tables of the instruction-set level that sm_cpu_isa() names. Read kernels.h
+ * first. */
 #include "interp/kernels.h"
 
 #include "runtime/cpu.h"
@@ -17,7 +18,10 @@
 #else
 #define TABLES(type, name)                                                                         \
     extern const type name##_base;                                                                 \
-    const type *name##_get(void) { return &name##_base; }
+    const type *name##_get(void)                                                                   \
+    {                                                                                              \
+        return &name##_base;                                                                       \
+    }
 #endif
 
 TABLES(sm_agg_kernels, sm_agg_kernels)

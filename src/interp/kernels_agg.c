@@ -1,6 +1,6 @@
-/* Sums, minima and maxima of one batch, by lanes. Written with the compilers' generic vectors, which they split into
- * whatever registers the level has; masks become vectors by testing one bit in each lane. Compiled once per
- * instruction-set level; read kernels.h first. */
+/* Sums, minima and maxima of one batch, by lanes. Written with the compilers' generic vectors,
+ * which they split into whatever registers the level has; masks become vectors by testing one bit
+ * in each lane. Compiled once per instruction-set level; read kernels.h first. */
 #include "interp/kernels.h"
 
 #include "runtime/agg.h"
@@ -9,15 +9,18 @@
 #include <immintrin.h>
 #endif
 
-#pragma GCC diagnostic ignored "-Wpsabi" /* wide vectors are passed between inlined functions only */
+/* Wide vectors are returned by inlined functions only. */
+#pragma GCC diagnostic ignored "-Wpsabi"
 
-#define VECTOR(T, bytes, name) typedef T name __attribute__((vector_size(bytes), aligned(sizeof(T))))
+#define VECTOR(T, bytes, name)                                                                     \
+    typedef T name __attribute__((vector_size(bytes), aligned(sizeof(T))))
 VECTOR(double, 64, v8d);
 VECTOR(int64_t, 64, v8l);
 VECTOR(int32_t, 32, v8i);
 VECTOR(int16_t, 16, v8s);
 
-/* All ones in the lanes whose bit is set. (Vectors are never parameters: their ABI differs between levels.) */
+/* All ones in the lanes whose bit is set. (Vectors are never parameters: their ABI differs between
+ * levels.) */
 SM_INLINE v8l lane_mask(uint32_t bits)
 {
     const v8l lane = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -35,13 +38,16 @@ SM_INLINE v8d load_8f(const float *p)
 {
     return (v8d){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
 }
-/* acc += v in the lanes whose bit is set; the others stay. (Adding -0.0 changes no float, nor 0 an integer.) */
+/* acc += v in the lanes whose bit is set; the others stay. (Adding -0.0 changes no float, nor 0 an
+ * integer.) */
 #if defined(__AVX512F__)
-#define ADD_F(acc, v, bits) ((v8d)_mm512_mask_add_pd((__m512d)(acc), (__mmask8)(bits), (__m512d)(acc), (__m512d)(v)))
-#define ADD_I(acc, v, bits) \
+#define ADD_F(acc, v, bits)                                                                        \
+    ((v8d)_mm512_mask_add_pd((__m512d)(acc), (__mmask8)(bits), (__m512d)(acc), (__m512d)(v)))
+#define ADD_I(acc, v, bits)                                                                        \
     ((v8l)_mm512_mask_add_epi64((__m512i)(acc), (__mmask8)(bits), (__m512i)(acc), (__m512i)(v)))
 #else
-#define ADD_F(acc, v, bits) ((acc) + (v8d)(((v8l)(v)&lane_mask(bits)) | (~lane_mask(bits) & INT64_MIN)))
+#define ADD_F(acc, v, bits)                                                                        \
+    ((acc) + (v8d)(((v8l)(v)&lane_mask(bits)) | (~lane_mask(bits) & INT64_MIN)))
 #define ADD_I(acc, v, bits) ((acc) + ((v)&lane_mask(bits)))
 #endif
 
@@ -85,7 +91,7 @@ SM_INLINE uint32_t bits_of_8(const uint64_t *live, uint32_t i)
     for (; i < (until); i++)                                                                       \
         if (!live || sm_bit_get(live, i)) lane[(lane0 + i) & 31] += (double)v[i];
 
-#define SUM_FLOAT(name, T, LOAD)                                                                \
+#define SUM_FLOAT(name, T, LOAD)                                                                   \
     SM_INLINE void name##_loop(const T *v, const uint64_t *live, uint32_t n, uint32_t lane0,       \
                                double *lane)                                                       \
     {                                                                                              \
@@ -96,11 +102,11 @@ SM_INLINE uint32_t bits_of_8(const uint64_t *live, uint32_t i)
                 d = load_8d(lane + 24);                                                            \
             for (; n - i >= 32; i += 32) {                                                         \
                 if (live) {                                                                        \
-                    uint32_t bits = bits_at(live, i, 32);                                              \
-                    a = ADD_F(a, LOAD(v + i), bits);                               \
-                    b = ADD_F(b, LOAD(v + i + 8), bits >> 8);                      \
-                    c = ADD_F(c, LOAD(v + i + 16), bits >> 16);                    \
-                    d = ADD_F(d, LOAD(v + i + 24), bits >> 24);                    \
+                    uint32_t bits = bits_at(live, i, 32);                                          \
+                    a = ADD_F(a, LOAD(v + i), bits);                                               \
+                    b = ADD_F(b, LOAD(v + i + 8), bits >> 8);                                      \
+                    c = ADD_F(c, LOAD(v + i + 16), bits >> 16);                                    \
+                    d = ADD_F(d, LOAD(v + i + 24), bits >> 24);                                    \
                 } else {                                                                           \
                     a += LOAD(v + i);                                                              \
                     b += LOAD(v + i + 8);                                                          \
@@ -115,7 +121,8 @@ SM_INLINE uint32_t bits_of_8(const uint64_t *live, uint32_t i)
         }                                                                                          \
         SUM_ROWS(n)                                                                                \
     }                                                                                              \
-    static void name(const void *v, const uint64_t *live, uint32_t n, uint32_t lane0, double *lane) \
+    static void name(const void *v, const uint64_t *live, uint32_t n, uint32_t lane0,              \
+                     double *lane)                                                                 \
     {                                                                                              \
         if (live)                                                                                  \
             name##_loop(v, live, n, lane0, lane);                                                  \
@@ -125,7 +132,8 @@ SM_INLINE uint32_t bits_of_8(const uint64_t *live, uint32_t i)
 SUM_FLOAT(sum_f64, double, load_8d)
 SUM_FLOAT(sum_f32, float, load_8f)
 
-/* All groups in one pass: the groups' additions are independent, so they hide each other's latency. */
+/* All groups in one pass: the groups' additions are independent, so they hide each other's latency.
+ */
 SM_INLINE void sum_groups(const double *v, uint64_t (*masks)[SM_MASK_WORDS], uint32_t n_groups,
                           uint32_t n, uint32_t lane0, double *const *lanes)
 {
@@ -146,7 +154,10 @@ SM_INLINE void sum_groups(const double *v, uint64_t (*masks)[SM_MASK_WORDS], uin
     }
 }
 
-/* A constant number of groups keeps the accumulators in registers. */
+/* A constant number of groups keeps the accumulators in registers. Where vectors are short, masks
+ * lose to single rows already at three groups (measured). */
+#if defined(__AVX512F__)
+enum { MOST_GROUPS = SM_MASK_GROUPS };
 #define EACH_GROUP_COUNT(CALL)                                                                     \
     switch (n_groups) {                                                                            \
     case 1: CALL(1); break;                                                                        \
@@ -158,10 +169,17 @@ SM_INLINE void sum_groups(const double *v, uint64_t (*masks)[SM_MASK_WORDS], uin
     case 7: CALL(7); break;                                                                        \
     default: CALL(8); break;                                                                       \
     }
+#else
+enum { MOST_GROUPS = 2 };
+#define EACH_GROUP_COUNT(CALL)                                                                     \
+    if (n_groups == 1)                                                                             \
+        CALL(1);                                                                                   \
+    else                                                                                           \
+        CALL(2);
+#endif
 
 static void sum_f64_groups(const void *v, uint64_t (*masks)[SM_MASK_WORDS], uint32_t n_groups,
-                           uint32_t n, uint32_t lane0, double *const *lanes)
-{
+                           uint32_t n, uint32_t lane0, double *const *lanes){
 #define CALL(G) sum_groups(v, masks, G, n, lane0, lanes)
     EACH_GROUP_COUNT(CALL)
 #undef CALL
@@ -186,12 +204,11 @@ static void sum_f64_groups(const void *v, uint64_t (*masks)[SM_MASK_WORDS], uint
         for (i = 0; i < 8; i++) rest += acc[i];                                                    \
         *sum += rest;                                                                              \
     }
-SUM_SHORT(sum_i16, int16_t, load_8s)
-SUM_SHORT(sum_i32, int32_t, load_8i)
-SUM_SHORT(sum_i64_short, int64_t, load_8l)
+SUM_SHORT(sum_i16, int16_t, load_8s) SUM_SHORT(sum_i32, int32_t, load_8i)
+    SUM_SHORT(sum_i64_short, int64_t, load_8l)
 
-/* Any values: halves are summed apart, which 1,024 rows cannot overflow either. */
-static void sum_i64(const void *values, const uint64_t *live, uint32_t n, sm_i128 *sum)
+    /* Any values: halves are summed apart, which 1,024 rows cannot overflow either. */
+    static void sum_i64(const void *values, const uint64_t *live, uint32_t n, sm_i128 *sum)
 {
     const int64_t *v = values;
     v8l low = {0}, high = {0};
@@ -243,8 +260,7 @@ static void sum_i64_groups(const void *v, uint64_t (*masks)[SM_MASK_WORDS], uint
 }
 
 static void sum_i64_short_groups(const void *v, uint64_t (*masks)[SM_MASK_WORDS], uint32_t n_groups,
-                                 uint32_t n, sm_i128 *sums)
-{
+                                 uint32_t n, sm_i128 *sums){
 #define CALL(G) sum_groups_int(v, masks, G, n, sums, true)
     EACH_GROUP_COUNT(CALL)
 #undef CALL
@@ -262,10 +278,9 @@ static void sum_i64_short_groups(const void *v, uint64_t (*masks)[SM_MASK_WORDS]
         bits ^= (bits >> 63) & INT64_MAX;                                                          \
         return (bits & ~nan) | (nan & INT64_MAX);                                                  \
     }
-KEYS(load_key_8d, double, load_8d)
-KEYS(load_key_8f, float, load_8f)
-#define ONE_INT(x) ((int64_t)(x))
-#define ONE_KEY(x) sm_float_key((double)(x))
+KEYS(load_key_8d, double, load_8d) KEYS(load_key_8f, float, load_8f)
+#define ONE_INT(x)    ((int64_t)(x))
+#define ONE_KEY(x)    sm_float_key((double)(x))
 #define IS_LESS(a, b) ((a) < (b))
 #define IS_MORE(a, b) ((a) > (b))
 
@@ -279,7 +294,7 @@ KEYS(load_key_8f, float, load_8f)
         for (; n - i >= 8; i += 8) {                                                               \
             v8l x = LOAD(v + i);                                                                   \
             v8l take = BETTER(x, acc);                                                             \
-            if (live) take &= lane_mask(bits_of_8(live, i));                                      \
+            if (live) take &= lane_mask(bits_of_8(live, i));                                       \
             acc = (x & take) | (acc & ~take);                                                      \
         }                                                                                          \
         for (; i < n; i++)                                                                         \
@@ -294,13 +309,13 @@ KEYS(load_key_8f, float, load_8f)
     BEST(which##_i64, int64_t, load_8l, ONE_INT, BETTER)                                           \
     BEST(which##_f32, float, load_key_8f, ONE_KEY, BETTER)                                         \
     BEST(which##_f64, double, load_key_8d, ONE_KEY, BETTER)
-BESTS(min, IS_LESS)
-BESTS(max, IS_MORE)
+    BESTS(min, IS_LESS) BESTS(max, IS_MORE)
 
-/* ---- groups, counting ------------------------------------------------------------------------ */
+    /* ---- groups, counting
+       ------------------------------------------------------------------------ */
 
-/* Rows of a whole word whose code is g. */
-SM_INLINE uint64_t codes_equal(const uint16_t *codes, uint16_t g)
+    /* Rows of a whole word whose code is g. */
+    SM_INLINE uint64_t codes_equal(const uint16_t *codes, uint16_t g)
 {
 #if defined(__AVX512BW__)
     __m512i want = _mm512_set1_epi16((short)g);
@@ -331,7 +346,8 @@ static void group_masks(const uint16_t *codes, const uint16_t *groups, uint32_t 
     for (uint32_t w = 0; w * 64 < n; w++) {
         uint64_t rows = n - w * 64 < 64 ? ((uint64_t)1 << (n & 63)) - 1 : UINT64_MAX;
         if (live) rows &= live[w];
-        for (uint32_t g = 0; g < n_groups; g++) masks[g][w] = codes_equal(codes + w * 64, groups[g]) & rows;
+        for (uint32_t g = 0; g < n_groups; g++)
+            masks[g][w] = codes_equal(codes + w * 64, groups[g]) & rows;
     }
 }
 
@@ -372,4 +388,5 @@ const sm_agg_kernels SM_KERNEL_TABLE(sm_agg_kernels) = {
     .group_masks = group_masks,
     .codes_seen = codes_seen,
     .count = count,
+    .most_groups = MOST_GROUPS,
 };

@@ -1,5 +1,6 @@
-/* Operations whose range check the planner proved away: plain wrap-around loops, which the compiler vectorises. Only the
- * rows with garbage under them (dead, NULL) can wrap. Compiled once per instruction-set level; read kernels.h first. */
+/* Operations whose range check the planner proved away: plain wrap-around loops, which the compiler
+ * vectorises. Only the rows with garbage under them (dead, NULL) can wrap. Compiled once per
+ * instruction-set level; read kernels.h first. */
 #include "interp/kernels.h"
 
 #define LOOP2(id, T, U, expr)                                                                      \
@@ -42,19 +43,11 @@ CAST(i64_to_i16, int64_t, int16_t)
 CAST(i64_to_i32, int64_t, int32_t)
 CAST(d128_to_i64, sm_i128, int64_t)
 
-#define ROW(id) .op[SM_OP_##id] = id
+#define ROW(id)       .op[SM_OP_##id] = id
 #define ARITH_ROWS(n) ROW(add_##n), ROW(sub_##n), ROW(mul_##n), ROW(neg_##n), ROW(abs_##n)
 
 extern const sm_nocheck_kernels SM_KERNEL_TABLE(sm_nocheck_kernels);
 const sm_nocheck_kernels SM_KERNEL_TABLE(sm_nocheck_kernels) = {
-    ARITH_ROWS(i16),
-    ARITH_ROWS(i32),
-    ARITH_ROWS(i64),
-    ROW(add_d128),
-    ROW(sub_d128),
-    ROW(mul_d128),
-    ROW(i32_to_i16),
-    ROW(i64_to_i16),
-    ROW(i64_to_i32),
-    ROW(d128_to_i64),
+    ARITH_ROWS(i16), ARITH_ROWS(i32), ARITH_ROWS(i64), ROW(add_d128),   ROW(sub_d128),
+    ROW(mul_d128),   ROW(i32_to_i16), ROW(i64_to_i16), ROW(i64_to_i32), ROW(d128_to_i64),
 };

@@ -1,5 +1,5 @@
-/* Masks, selection vectors and moves of values under them. Compiled once per instruction-set level; read
- * kernels.h first. Masks are one bit a row; a bool vector is one byte a row, 0 or 1. */
+/* Masks, selection vectors and moves of values under them. Compiled once per instruction-set level;
+ * read kernels.h first. Masks are one bit a row; a bool vector is one byte a row, 0 or 1. */
 #include "interp/kernels.h"
 
 #if defined(__AVX2__)
@@ -63,7 +63,8 @@ static uint32_t sel_of_mask(const uint64_t *mask, uint32_t n, uint16_t *sel)
         uint64_t bits = mask[w];
 #if defined(__AVX512BW__)
         if (__builtin_popcountll(bits) > 8) {
-            const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+            const __m512i step =
+                _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
             for (uint32_t q = 0; q < 4; q++) {
                 __mmask16 m = (__mmask16)(bits >> (q * 16));
                 __m512i rows = _mm512_add_epi32(step, _mm512_set1_epi32((int)(w * 64 + q * 16)));
@@ -74,7 +75,8 @@ static uint32_t sel_of_mask(const uint64_t *mask, uint32_t n, uint16_t *sel)
             continue;
         }
 #endif
-        for (; bits; bits &= bits - 1) sel[k++] = (uint16_t)(w * 64 + (uint32_t)__builtin_ctzll(bits));
+        for (; bits; bits &= bits - 1)
+            sel[k++] = (uint16_t)(w * 64 + (uint32_t)__builtin_ctzll(bits));
     }
     return k;
 }
@@ -172,6 +174,5 @@ static void narrow(int64_t *out, const sm_i128 *v, uint32_t n)
 
 extern const sm_select_kernels SM_KERNEL_TABLE(sm_select_kernels);
 const sm_select_kernels SM_KERNEL_TABLE(sm_select_kernels) = {
-    pick,    sel_of_mask, bytes_of_mask, blend, look_up,
-    and_bytes, or_bytes,  widen,         narrow,
+    pick, sel_of_mask, bytes_of_mask, blend, look_up, and_bytes, or_bytes, widen, narrow,
 };

@@ -1,5 +1,5 @@
-/* Readers of one value of a chunk column: one for each of the usual encodings, chosen once per morsel; the others go
- * through storage's own. Read row_state.h first. */
+/* Readers of one value of a chunk column: one for each of the usual encodings, chosen once per
+ * morsel; the others go through storage's own. Read row_state.h first. */
 #include "interp/row_state.h"
 
 #define READER(name, T, FIELD, VALUE)                                                              \
@@ -10,7 +10,7 @@
         out->is_null = c->valid && !sm_bit_get(c->valid, row);                                     \
         out->FIELD = VALUE;                                                                        \
     }
-#define BASED(T) (T)(int64_t)((uint64_t)c->base + (uint64_t)v[row])
+#define BASED(T)                (T)(int64_t)((uint64_t)c->base + (uint64_t)v[row])
 #define NARROW(T, width, FIELD) READER(narrow_##FIELD##_##width, T, FIELD, BASED(sm_##FIELD))
 typedef int16_t sm_i16;
 typedef int32_t sm_i32;
@@ -33,7 +33,10 @@ typedef void (*reader)(const sm_chunk_col *c, sm_type type, uint32_t row, sm_val
 
 static reader narrow_reader(sm_phys phys, unsigned width)
 {
-#define WIDTHS(FIELD) {NULL, narrow_##FIELD##_1, narrow_##FIELD##_2, NULL, narrow_##FIELD##_4}
+#define WIDTHS(FIELD)                                                                              \
+    {                                                                                              \
+        NULL, narrow_##FIELD##_1, narrow_##FIELD##_2, NULL, narrow_##FIELD##_4                     \
+    }
     static const reader readers[SM_N_PHYS][5] = {[SM_PHYS_I16] = WIDTHS(i16),
                                                  [SM_PHYS_I32] = WIDTHS(i32),
                                                  [SM_PHYS_I64] = WIDTHS(i64),

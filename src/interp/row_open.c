@@ -1,10 +1,13 @@
-/* Makes the row tier's chain for a worker: slots, expressions over slots, and which node reads which source column.
- * Read row_state.h first. */
+/* Makes the row tier's chain for a worker: slots, expressions over slots, and which node reads
+ * which source column. Read row_state.h first. */
 #include <time.h>
 
 #include "interp/row_state.h"
 
-static sm_status no_memory(sm_row_state *s) { return sm_arena_failed(&s->w->arena, &s->w->err); }
+static sm_status no_memory(sm_row_state *s)
+{
+    return sm_arena_failed(&s->w->arena, &s->w->err);
+}
 
 sm_status sm_row_need(sm_row_state *s, sm_row_node *n, const uint32_t *slots, uint32_t n_slots)
 {
@@ -17,9 +20,8 @@ sm_status sm_row_need(sm_row_state *s, sm_row_node *n, const uint32_t *slots, ui
         uint32_t column = slots[i];
         if (column >= source->n_cols || s->loaded[column]) continue;
         s->loaded[column] = true;
-        n->loads[n->n_loads++] = (sm_row_load){.column = column,
-                                               .type = source->cols[column].type,
-                                               .slot = &s->values[column]};
+        n->loads[n->n_loads++] = (sm_row_load){
+            .column = column, .type = source->cols[column].type, .slot = &s->values[column]};
     }
     return SM_OK;
 }

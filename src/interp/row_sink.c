@@ -1,5 +1,6 @@
-/* The row tier's sinks: a row to the builder, or to the accumulators of its group. Float sums read plain columns straight
- * from the chunk; everything else comes from slots. Read row_state.h and runtime/agg_body.h first. */
+/* The row tier's sinks: a row to the builder, or to the accumulators of its group. Float sums read
+ * plain columns straight from the chunk; everything else comes from slots. Read row_state.h and
+ * runtime/agg_body.h first. */
 #include "interp/row_state.h"
 
 #include "runtime/agg_body.h"
@@ -79,8 +80,9 @@ static sm_status sink_by_code(sm_row_state *s)
     sm_row_read(&s->nodes[s->w->p->n_steps + 1], row);
     for (uint32_t i = 0; i < sink->layout.n_keys; i++)
         code += s->keys[i].code->stride * code_of(&s->keys[i], row);
-    char *state_row = sink->mode == SM_GROUPS_TINY ? agg->lanes + code * (size_t)sink->layout.lanes_bytes
-                                                   : agg->direct + code * (size_t)sink->layout.row_bytes;
+    char *state_row = sink->mode == SM_GROUPS_TINY
+                          ? agg->lanes + code * (size_t)sink->layout.lanes_bytes
+                          : agg->direct + code * (size_t)sink->layout.row_bytes;
     return add_all(s, state_row, row);
 }
 
@@ -92,8 +94,8 @@ static sm_status sink_by_hash(sm_row_state *s)
     void *state_row;
     sm_row_read(&s->nodes[w->p->n_steps + 1], row);
     for (uint32_t i = 0; i < layout->n_keys; i++) s->out[i] = *s->keys[i].slot;
-    SM_TRY(sm_group_find(&w->agg->table, sm_group_hash(layout, s->out), s->out, s->pin->first_row + row,
-                         &state_row, &w->err));
+    SM_TRY(sm_group_find(&w->agg->table, sm_group_hash(layout, s->out), s->out,
+                         s->pin->first_row + row, &state_row, &w->err));
     return add_all(s, state_row, row);
 }
 
@@ -114,7 +116,8 @@ static sm_status open_accum(sm_row_state *s, sm_row_node *n, const sm_accum *acc
         return SM_OK;
     }
     uint32_t slot = s->env[acc->arg_col];
-    if (acc->kind == SM_ACC_SUM_F && acc->type.id == SM_FLOAT64 && !acc->distinct && slot < n_sources) {
+    if (acc->kind == SM_ACC_SUM_F && acc->type.id == SM_FLOAT64 && !acc->distinct &&
+        slot < n_sources) {
         out->how = SM_ROW_SUM_F64;
         out->column = slot;
         return SM_OK;
@@ -138,7 +141,8 @@ static sm_status open_agg(sm_row_state *s, sm_row_node *n)
         sm_row_key *k = &s->keys[i];
         k->slot = &s->values[s->env[i]];
         k->phys = sm_type_phys(layout->keys[i].type);
-        if (sink->mode == SM_GROUPS_TINY || sink->mode == SM_GROUPS_DIRECT) k->code = &sink->codes[i];
+        if (sink->mode == SM_GROUPS_TINY || sink->mode == SM_GROUPS_DIRECT)
+            k->code = &sink->codes[i];
         if (!k->code || !k->code->dict) SM_TRY(sm_row_need(s, n, &s->env[i], 1));
     }
     for (uint32_t i = 0; i < layout->n_accums; i++)

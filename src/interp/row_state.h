@@ -1,9 +1,11 @@
-/* The row tier from inside: a chain of nodes, each asked for its next row through a pointer. The reference for the other
- * tiers: it evaluates the bound expressions, with every check, one row at a time.
+/* The row tier from inside: a chain of nodes, each asked for its next row through a pointer. The
+ * reference for the other tiers: it evaluates the bound expressions, with every check, one row at a
+ * time.
  *
- * A row is one array of slots: the source's columns first, then a slot for each computed column of a step. The steps'
- * expressions are copied at open with their COLUMNs naming slots, so a plain COLUMN projection costs nothing and an
- * evaluated operand is read in place. A source column is read by the first step that mentions it. */
+ * A row is one array of slots: the source's columns first, then a slot for each computed column of
+ * a step. The steps' expressions are copied at open with their COLUMNs naming slots, so a plain
+ * COLUMN projection costs nothing and an evaluated operand is read in place. A source column is
+ * read by the first step that mentions it. */
 #ifndef SM_ROW_STATE_H
 #define SM_ROW_STATE_H
 
@@ -69,8 +71,8 @@ struct sm_row_state {
     sm_status status;
     uint32_t n_slots;
     sm_value *values;
-    uint32_t *env; /* at open: slot of each column of the step being opened */
-    bool *loaded;  /* at open: source columns that some node reads */
+    uint32_t *env;      /* at open: slot of each column of the step being opened */
+    bool *loaded;       /* at open: source columns that some node reads */
     sm_row_node *nodes; /* [0] source, then steps, then the sink's loads */
     sm_row_node *top;
     sm_status (*sink)(sm_row_state *s);
@@ -78,11 +80,11 @@ struct sm_row_state {
     uint32_t n_accums;
     sm_row_accum *accums;
     sm_row_key *keys;
-    sm_value *out;       /* a row of n_in values */
-    sm_value **in;       /* slots of the sink's columns */
-    bool *canonical;     /* computed float columns, whose NaNs are made alike */
+    sm_value *out;   /* a row of n_in values */
+    sm_value **in;   /* slots of the sink's columns */
+    bool *canonical; /* computed float columns, whose NaNs are made alike */
     uint32_t lane_mask;
-    sm_arena *arena;     /* of copied text */
+    sm_arena *arena; /* of copied text */
 };
 
 /* ---- row_open.c ---- */

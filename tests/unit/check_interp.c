@@ -1,6 +1,7 @@
-/* The row tier against the batch tier, and both against what is known: pipelines made from nodes by hand, over columns
- * with NULLs and edge values, in all ways of grouping, with an error at any row, at batch sizes 1, 2, 7, 100 and 1,024.
- * The whole suite runs once per instruction-set level, each in a process of its own. */
+/* The row tier against the batch tier, and both against what is known: pipelines made from nodes by
+ * hand, over columns with NULLs and edge values, in all ways of grouping, with an error at any row,
+ * at batch sizes 1, 2, 7, 100 and 1,024. The whole suite runs once per instruction-set level, each
+ * in a process of its own. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -92,8 +93,8 @@ static void check_modes(uint32_t rows, sm_expr *(*condition)(sm_node *scan))
                         {.fn = SM_AGG_MAX, .arg = t_column(scan, T_DICT)},
                         {.fn = SM_AGG_BOOL_AND, .arg = flag},
                         {.fn = SM_AGG_BOOL_OR, .arg = flag}};
-        ck_assert_int_eq(t_compare(t_aggregate(n, &key, mode != SM_GROUPS_NONE, aggs, SM_COUNT(aggs))),
-                         mode);
+        ck_assert_int_eq(
+            t_compare(t_aggregate(n, &key, mode != SM_GROUPS_NONE, aggs, SM_COUNT(aggs))), mode);
     }
 }
 
@@ -110,15 +111,30 @@ static sm_expr *none(sm_node *scan)
     return t_op(SM_OP_gt_i32, t_column(scan, T_I32), t_const_i32(2000));
 }
 
-START_TEST(all_accumulators_all_rows) { check_modes(3000, NULL); }
+START_TEST(all_accumulators_all_rows)
+{
+    check_modes(3000, NULL);
+}
 END_TEST
-START_TEST(all_accumulators_few_rows) { check_modes(3000, few); }
+START_TEST(all_accumulators_few_rows)
+{
+    check_modes(3000, few);
+}
 END_TEST
-START_TEST(all_accumulators_most_rows) { check_modes(3000, most); }
+START_TEST(all_accumulators_most_rows)
+{
+    check_modes(3000, most);
+}
 END_TEST
-START_TEST(all_accumulators_no_rows) { check_modes(1500, none); }
+START_TEST(all_accumulators_no_rows)
+{
+    check_modes(1500, none);
+}
 END_TEST
-START_TEST(more_than_one_chunk) { check_modes(SM_CHUNK_ROWS + 777, most); }
+START_TEST(more_than_one_chunk)
+{
+    check_modes(SM_CHUNK_ROWS + 777, most);
+}
 END_TEST
 
 /* Groups without aggregates, by one key and by several. */
@@ -138,7 +154,8 @@ START_TEST(rows_of_every_type)
     sm_node *scan = t_scan(3000);
     t_compare(scan);
     t_compare(t_filter(scan, few(scan)));
-    t_compare(t_filter(t_filter(scan, most(scan)), t_op(SM_OP_not_b, t_column(scan, T_BOOL), NULL)));
+    t_compare(
+        t_filter(t_filter(scan, most(scan)), t_op(SM_OP_not_b, t_column(scan, T_BOOL), NULL)));
 }
 END_TEST
 
@@ -146,11 +163,13 @@ END_TEST
 START_TEST(chains_of_steps)
 {
     sm_node *scan = t_scan(3000);
-    sm_expr *first[4] = {t_column(scan, T_I32), t_op(SM_OP_add_f64, t_column(scan, T_F64), t_const_f64(1)),
-                         t_column(scan, T_DICT), t_op(SM_OP_lower_txt, t_column(scan, T_DICT), NULL)};
+    sm_expr *first[4] = {
+        t_column(scan, T_I32), t_op(SM_OP_add_f64, t_column(scan, T_F64), t_const_f64(1)),
+        t_column(scan, T_DICT), t_op(SM_OP_lower_txt, t_column(scan, T_DICT), NULL)};
     sm_node *p = t_project(scan, first, 4);
     sm_node *f = t_filter(p, t_op(SM_OP_lt_i32, t_column(p, 0), t_const_i32(500)));
-    sm_expr *second[3] = {t_column(f, 3), t_column(f, 2), t_op(SM_OP_mul_f64, t_column(f, 1), t_column(f, 1))};
+    sm_expr *second[3] = {t_column(f, 3), t_column(f, 2),
+                          t_op(SM_OP_mul_f64, t_column(f, 1), t_column(f, 1))};
     sm_node *q = t_project(f, second, 3);
     t_compare(q);
     sm_expr *keys[2] = {t_column(q, 0), t_column(q, 1)};
@@ -171,7 +190,8 @@ START_TEST(long_in_list)
         char text[16];
         snprintf(text, sizeof text, "t%d", i * 3);
         ints[i] = t_op(SM_OP_eq_i64, t_column(scan, T_ROW), t_const_i64(i * 7));
-        texts[i] = t_op(SM_OP_eq_txt, t_column(scan, T_TEXT), t_const_text(sm_arena_strdup(&t_arena, text)));
+        texts[i] = t_op(SM_OP_eq_txt, t_column(scan, T_TEXT),
+                        t_const_text(sm_arena_strdup(&t_arena, text)));
     }
     sm_expr *in_ints = t_node(SM_EXPR_OR, sm_type_of(SM_BOOL), ints, N);
     t_agg count = {.fn = SM_AGG_COUNT_ALL};
@@ -194,7 +214,8 @@ START_TEST(error_at_any_row)
         sm_expr *d = t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(at[i]));
         sm_expr *q = t_op(SM_OP_div_i64, t_const_i64(1000), d);
         q->position = 17;
-        t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = q}, {.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64)}};
+        t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = q},
+                        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64)}};
         t_result r = t_run(t_aggregate(scan, NULL, 0, aggs, 2), T_BATCH, 1024);
         ck_assert_int_eq(r.status, SM_ERR_DIVISION_BY_ZERO);
         ck_assert_int_eq(r.err.position, 17);
@@ -213,11 +234,13 @@ START_TEST(error_at_any_row)
 }
 END_TEST
 
-/* The first failing row counts, in it the first failing step, and NULL does not guard a later argument of AND. */
+/* The first failing row counts, in it the first failing step, and NULL does not guard a later
+ * argument of AND. */
 START_TEST(first_error_wins)
 {
     sm_node *scan = t_scan(2000);
-    sm_expr *late = t_op(SM_OP_div_i64, t_const_i64(1), t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(900)));
+    sm_expr *late = t_op(SM_OP_div_i64, t_const_i64(1),
+                         t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(900)));
     sm_expr *soon = t_op(SM_OP_add_i64, t_const_i64(INT64_MAX),
                          t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(899)));
     late->position = 5;
@@ -237,7 +260,8 @@ END_TEST
 START_TEST(limit_stops_before_a_later_error)
 {
     sm_node *scan = t_scan(3000);
-    sm_expr *late = t_op(SM_OP_div_i64, t_const_i64(1), t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(50)));
+    sm_expr *late = t_op(SM_OP_div_i64, t_const_i64(1),
+                         t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(50)));
     for (int64_t limit = 0; limit < 120; limit += 17) {
         sm_node *n = t_limit(t_project(scan, &late, 1), limit);
         t_result r = t_run(n, T_BATCH, 1024);
@@ -292,7 +316,8 @@ START_TEST(random_expressions)
         sm_node *scan = t_scan(1100), *n = scan;
         if (round % 2) n = t_filter(n, t_random(scan, SM_CODE_B, 3));
         sm_expr *out[EXPRS];
-        for (int i = 0; i < EXPRS; i++) out[i] = t_random(scan, (sm_code)(1 + t_pick(SM_CODE_TXT)), 4);
+        for (int i = 0; i < EXPRS; i++)
+            out[i] = t_random(scan, (sm_code)(1 + t_pick(SM_CODE_TXT)), 4);
         t_compare(t_project(n, out, EXPRS));
     }
 }

@@ -1,8 +1,13 @@
-/* Helpers of check_interp.c: a table with a column of every kind, plans over it made from nodes, running a plan's first
- * pipeline in one tier as the executor does, and comparing results bit by bit. Everything lives in one arena until
- * t_teardown, which also checks that nothing leaked. */
+/* Helpers of check_interp.c: a table with a column of every kind, plans over it made from nodes,
+ * running a plan's first pipeline in one tier as the executor does, and comparing results bit by
+ * bit. Everything lives in one arena until t_teardown, which also checks that nothing leaked. */
 #ifndef T_INTERP_PLANS_H
 #define T_INTERP_PLANS_H
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "interp/interp.h"
 #include "runtime/format.h"
@@ -47,7 +52,10 @@ static void t_teardown(void)
     ck_assert_uint_eq(atomic_load(&t_mem.used_bytes), 0);
 }
 
-static void t_seed(unsigned seed) { t_state = 88172645463325252u + seed * 7919u; }
+static void t_seed(unsigned seed)
+{
+    t_state = 88172645463325252u + seed * 7919u;
+}
 
 static uint32_t t_pick(uint32_t n)
 {
@@ -89,20 +97,23 @@ static double t_float(uint32_t i)
 
 static void t_row(uint32_t i, sm_value *v, char *text)
 {
-    static const char *const words[] = {"alpha", "bravo", "", "a word of more than twelve bytes", "Delta%"};
+    static const char *const words[] = {"alpha", "bravo", "", "a word of more than twelve bytes",
+                                        "Delta%"};
     for (int c = 0; c < T_N_COLUMNS; c++)
         v[c] = (sm_value){.is_null = c != T_ROW && c != T_F64_FULL && c != T_D64 && t_pick(9) == 0};
     v[T_ROW].i64 = i;
     v[T_BOOL].b = (uint8_t)t_pick(2);
     v[T_I16].i16 = (int16_t)t_pick(300);
     v[T_I32].i32 = (int32_t)t_pick(2000) - 1000;
-    v[T_I64].i64 = i % 50 == 3 ? (t_pick(2) ? INT64_MAX : INT64_MIN) : (int64_t)t_pick(2000000) - 1000000;
+    v[T_I64].i64 =
+        i % 50 == 3 ? (t_pick(2) ? INT64_MAX : INT64_MIN) : (int64_t)t_pick(2000000) - 1000000;
     v[T_F32].f32 = i % 60 == 9 ? NAN : (float)t_pick(10000) / 16;
     v[T_F64].f64 = t_float(i);
     v[T_F64_FULL].f64 = i % 13 ? ((double)t_pick(1000000) - 300000) / 17 : 3;
     v[T_D64].i64 = (int64_t)t_pick(1000000) - 500000;
     v[T_D128].i128 = (sm_i128)t_pick(1000000000) * 1000 - 7;
-    v[T_D128_BIG].i128 = ((sm_i128)t_pick(1000000000) - 500000000) * 1000000000 * 1000000000 * (1 + t_pick(1000));
+    v[T_D128_BIG].i128 =
+        ((sm_i128)t_pick(1000000000) - 500000000) * 1000000000 * 1000000000 * (1 + t_pick(1000));
     v[T_DATE].i32 = (int32_t)t_pick(20000);
     v[T_TS].i64 = (int64_t)t_pick(1000000000) * 1000003;
     v[T_IV].iv = (sm_interval){(int32_t)t_pick(30), (int32_t)t_pick(40), (int64_t)t_pick(1000000)};
@@ -112,7 +123,10 @@ static void t_row(uint32_t i, sm_value *v, char *text)
     v[T_TEXT].text = sm_text_view(text, (uint32_t)n);
 }
 
-static void t_unref(void *v) { sm_version_unref(v); }
+static void t_unref(void *v)
+{
+    sm_version_unref(v);
+}
 
 static sm_node *t_scan(uint32_t rows)
 {
@@ -150,7 +164,9 @@ static sm_expr *t_column(const sm_node *input, uint32_t column)
 
 static sm_type t_code_type(sm_code c)
 {
-    return c == SM_CODE_D64 ? sm_decimal(18, 2) : c == SM_CODE_D128 ? sm_decimal(38, 2) : sm_code_type(c);
+    return c == SM_CODE_D64    ? sm_decimal(18, 2)
+           : c == SM_CODE_D128 ? sm_decimal(38, 2)
+                               : sm_code_type(c);
 }
 
 static sm_expr *t_op(sm_op op, sm_expr *a, sm_expr *b)
@@ -215,7 +231,8 @@ typedef struct t_agg {
     bool distinct;
 } t_agg;
 
-static sm_node *t_aggregate(sm_node *input, sm_expr *const *keys, uint32_t n_keys, const t_agg *aggs, size_t n_aggs)
+static sm_node *t_aggregate(sm_node *input, sm_expr *const *keys, uint32_t n_keys,
+                            const t_agg *aggs, size_t n_aggs)
 {
     sm_node *n = sm_node_new(&t_arena, SM_NODE_AGGREGATE, input);
     n->n_cols = n_keys + (uint32_t)n_aggs;
@@ -230,7 +247,10 @@ static sm_node *t_aggregate(sm_node *input, sm_expr *const *keys, uint32_t n_key
     }
     for (uint32_t i = 0; i < n_aggs; i++) {
         sm_agg_call *c = &n->aggregate.aggs[i];
-        *c = (sm_agg_call){.fn = aggs[i].fn, .arg = aggs[i].arg, .filter = aggs[i].filter, .distinct = aggs[i].distinct};
+        *c = (sm_agg_call){.fn = aggs[i].fn,
+                           .arg = aggs[i].arg,
+                           .filter = aggs[i].filter,
+                           .distinct = aggs[i].distinct};
         sm_type arg = c->arg ? c->arg->type : sm_type_of(SM_INT64);
         ck_assert(sm_agg_result_type(c->fn, arg, &c->type));
         n->cols[n_keys + i] = (sm_col){sm_arena_printf(&t_arena, "a%u", i), c->type, true};
@@ -329,7 +349,8 @@ static sm_expr *t_random(const sm_node *input, sm_code want, int depth)
         sm_op op = (sm_op)t_pick(SM_N_OPS);
         const sm_op_info *info = &sm_ops[op];
         if (info->result != want || !t_usable(op)) continue;
-        for (uint32_t i = 0; i < info->n_args; i++) args[i] = t_random(input, (sm_code)info->args[i], depth - 1);
+        for (uint32_t i = 0; i < info->n_args; i++)
+            args[i] = t_random(input, (sm_code)info->args[i], depth - 1);
         e = sm_expr_op(&t_arena, op, t_code_type(want), args, info->n_args);
         e->position = (int32_t)(1 + t_pick(1000));
         t_set_imm(e);
@@ -377,7 +398,8 @@ static sm_status t_rows_of_pin(sm_worker *w, const sm_pin *pin, int tier)
     return SM_OK;
 }
 
-/* One morsel's share of the sink. total: where DIRECT and HASH morsels, units of their own here, are merged. */
+/* One morsel's share of the sink. total: where DIRECT and HASH morsels, units of their own here,
+ * are merged. */
 static sm_status t_morsel(sm_worker *w, const sm_pin *pin, int tier, sm_agg_local *total)
 {
     const sm_agg_sink *sink = &w->p->agg;
@@ -420,19 +442,22 @@ static sm_status t_run_worker(sm_worker *w, int tier, t_result *r)
     }
     sm_pin_reset(&p->source, &pin);
     if (status == SM_OK)
-        status = agg ? sm_agg_finish(&total, p, &r->out, &w->err) : sm_builder_finish(w->rows, &r->out, &w->err);
+        status = agg ? sm_agg_finish(&total, p, &r->out, &w->err)
+                     : sm_builder_finish(w->rows, &r->out, &w->err);
     else if (w->rows)
         sm_builder_free(w->rows);
     sm_agg_local_reset(&total);
     return status;
 }
 
-static t_result t_run_prepared(const sm_pipeline *p, int tier, uint32_t batch_rows, int64_t fail_after)
+static t_result t_run_prepared(const sm_pipeline *p, int tier, uint32_t batch_rows,
+                               int64_t fail_after)
 {
     t_result r = {0};
     sm_mem *mem = SM_NEW(&t_arena, sm_mem); /* outlives the result */
     sm_mem_init(mem, &t_mem, SIZE_MAX);
-    sm_worker w = {.p = p, .mem = mem, .rows_left = UINT64_MAX, .batch_rows = batch_rows, .timing = true};
+    sm_worker w = {
+        .p = p, .mem = mem, .rows_left = UINT64_MAX, .batch_rows = batch_rows, .timing = true};
     if (p->sink == SM_SINK_ROWS) w.rows_left = p->rows.limit_rows;
     sm_arena_init(&w.arena, mem, "pipeline");
     sm_arena_init(&w.scratch, mem, "expressions");
@@ -452,7 +477,8 @@ static const sm_pipeline *t_prepare(sm_node *plan)
     sm_pipelines list;
     ck_assert_int_eq(sm_pipelines_build(&t_arena, plan, &list, &t_err), SM_OK);
     sm_pipeline *p = &list.list[0];
-    ck_assert_msg(sm_pipeline_prepare(p, &t_arena, NULL, NULL, 0, NULL, &t_err) == SM_OK, "%s", t_err.message);
+    ck_assert_msg(sm_pipeline_prepare(p, &t_arena, NULL, NULL, 0, NULL, &t_err) == SM_OK, "%s",
+                  t_err.message);
     return p;
 }
 
@@ -475,8 +501,8 @@ static bool t_same_value(sm_phys p, const sm_value *a, const sm_value *b)
 
 static void t_same(const t_result *a, const t_result *b, uint32_t batch_rows)
 {
-    ck_assert_msg(a->status == b->status, "batch of %u: status %d, row tier %d %s", batch_rows, (int)b->status,
-                  (int)a->status, a->err.message);
+    ck_assert_msg(a->status == b->status, "batch of %u: status %d, row tier %d %s", batch_rows,
+                  (int)b->status, (int)a->status, a->err.message);
     ck_assert_int_eq(a->err.position, b->err.position);
     ck_assert_str_eq(a->err.message, b->err.message);
     if (!a->out) return;
@@ -486,7 +512,8 @@ static void t_same(const t_result *a, const t_result *b, uint32_t batch_rows)
         sm_phys p = sm_type_phys(a->out->cols[c].type);
         for (uint64_t i = 0; i < a->out->n_rows; i++) {
             sm_value x = t_value(a->out, c, i), y = t_value(b->out, c, i);
-            ck_assert_msg(t_same_value(p, &x, &y), "batch of %u: column %u row %u differs", batch_rows, c, (unsigned)i);
+            ck_assert_msg(t_same_value(p, &x, &y), "batch of %u: column %u row %u differs",
+                          batch_rows, c, (unsigned)i);
         }
     }
 }
