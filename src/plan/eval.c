@@ -1,9 +1,10 @@
-/* The scalar evaluator: what an expression means. The row tier calls it for every row, so the common shapes (columns
- * and constants as arguments of an operation) go by pointer and copy nothing.
+/* The scalar evaluator: what an expression means. The row tier calls it for every row, so the
+ * common shapes (columns and constants as arguments of an operation) go by pointer and copy
+ * nothing.
  *
- * Strict operations evaluate all arguments, left to right, before they look at NULLs: an error in the second
- * argument is raised though the first is NULL, because vector tiers compute whole columns. Only the lazy kinds skip
- * an argument. Read expr.h first. */
+ * Strict operations evaluate all arguments, left to right, before they look at NULLs: an error in
+ * the second argument is raised though the first is NULL, because vector tiers compute whole
+ * columns. Only the lazy kinds skip an argument. Read expr.h first. */
 #include "plan/expr.h"
 
 static SM_NOINLINE sm_status failed(const sm_eval *ev, const sm_expr *e, sm_status status)
@@ -14,7 +15,8 @@ static SM_NOINLINE sm_status failed(const sm_eval *ev, const sm_expr *e, sm_stat
 }
 
 /* *out points at the value: in the row, in the constant, or in room. */
-SM_INLINE sm_status operand(const sm_eval *ev, const sm_expr *e, sm_value *room, const sm_value **out)
+SM_INLINE sm_status operand(const sm_eval *ev, const sm_expr *e, sm_value *room,
+                            const sm_value **out)
 {
     if (e->kind == SM_EXPR_COLUMN && SM_LIKELY(ev->row != NULL)) {
         *out = &ev->row[e->column];

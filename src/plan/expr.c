@@ -1,5 +1,6 @@
-/* Making, comparing and copying expressions. A constructor fills everything that follows from the type and the
- * arguments (phys, range, nullable, can_fail), so that an unproved tree is already a correct, cautious one. */
+/* Making, comparing and copying expressions. A constructor fills everything that follows from the
+ * type and the arguments (phys, range, nullable, can_fail), so that an unproved tree is already a
+ * correct, cautious one. */
 #include "plan/expr.h"
 
 #include "plan/range.h"
@@ -85,7 +86,8 @@ sm_expr *sm_expr_op(sm_arena *a, sm_op op, sm_type type, sm_expr *const *args, u
     return with_args(e, args);
 }
 
-sm_expr *sm_expr_node(sm_arena *a, sm_expr_kind kind, sm_type type, sm_expr *const *args, uint32_t n_args)
+sm_expr *sm_expr_node(sm_arena *a, sm_expr_kind kind, sm_type type, sm_expr *const *args,
+                      uint32_t n_args)
 {
     sm_expr *e = make(a, kind, type, n_args);
     return e ? with_args(e, args) : NULL;
@@ -99,7 +101,8 @@ static bool value_equal(sm_phys p, const sm_value *a, const sm_value *b)
     case SM_PHYS_F32: return memcmp(&a->f32, &b->f32, 4) == 0;
     case SM_PHYS_F64: return memcmp(&a->f64, &b->f64, 8) == 0;
     case SM_PHYS_IV:
-        return a->iv.months == b->iv.months && a->iv.days == b->iv.days && a->iv.micros == b->iv.micros;
+        return a->iv.months == b->iv.months && a->iv.days == b->iv.days &&
+               a->iv.micros == b->iv.micros;
     default: return sm_value_int(a, p) == sm_value_int(b, p);
     }
 }
@@ -107,7 +110,8 @@ static bool value_equal(sm_phys p, const sm_value *a, const sm_value *b)
 bool sm_expr_equal(const sm_expr *a, const sm_expr *b)
 {
     if (a == b) return true;
-    if (a->kind != b->kind || !sm_type_eq(a->type, b->type) || a->phys != b->phys || a->n_args != b->n_args)
+    if (a->kind != b->kind || !sm_type_eq(a->type, b->type) || a->phys != b->phys ||
+        a->n_args != b->n_args)
         return false;
     switch (a->kind) {
     case SM_EXPR_CONST: return value_equal(a->phys, &a->value, &b->value);
@@ -149,7 +153,8 @@ static uint64_t value_hash(sm_phys p, const sm_value *v, uint64_t h)
         return mix(h, bits);
     }
     case SM_PHYS_IV:
-        return mix(mix(mix(h, (uint64_t)v->iv.months), (uint64_t)v->iv.days), (uint64_t)v->iv.micros);
+        return mix(mix(mix(h, (uint64_t)v->iv.months), (uint64_t)v->iv.days),
+                   (uint64_t)v->iv.micros);
     default: {
         sm_i128 x = sm_value_int(v, p);
         return mix(mix(h, (uint64_t)x), (uint64_t)(x >> 64));
@@ -159,13 +164,16 @@ static uint64_t value_hash(sm_phys p, const sm_value *v, uint64_t h)
 
 uint64_t sm_expr_hash(const sm_expr *e)
 {
-    uint64_t h = mix(mix(0, (uint64_t)e->kind), (uint64_t)e->type.id << 32 | (uint64_t)e->type.precision << 16 |
-                                                   (uint64_t)e->type.scale << 8 | (uint64_t)e->phys);
+    uint64_t h = mix(mix(0, (uint64_t)e->kind),
+                     (uint64_t)e->type.id << 32 | (uint64_t)e->type.precision << 16 |
+                         (uint64_t)e->type.scale << 8 | (uint64_t)e->phys);
     switch (e->kind) {
     case SM_EXPR_CONST: return value_hash(e->phys, &e->value, h);
     case SM_EXPR_PARAM:
     case SM_EXPR_COLUMN: return mix(h, e->column);
-    case SM_EXPR_OP: h = mix(mix(mix(h, (uint64_t)e->op), (uint64_t)e->imm[0]), (uint64_t)e->imm[1]); break;
+    case SM_EXPR_OP:
+        h = mix(mix(mix(h, (uint64_t)e->op), (uint64_t)e->imm[0]), (uint64_t)e->imm[1]);
+        break;
     default: break;
     }
     for (uint32_t i = 0; i < e->n_args; i++) h = mix(h, sm_expr_hash(e->args[i]));
@@ -191,7 +199,8 @@ sm_expr *sm_expr_clone(sm_arena *a, const sm_expr *e)
     return c;
 }
 
-sm_expr *sm_expr_replace(sm_arena *a, const sm_expr *e, sm_expr *(*fn)(const sm_expr *leaf, void *arg), void *arg)
+sm_expr *sm_expr_replace(sm_arena *a, const sm_expr *e,
+                         sm_expr *(*fn)(const sm_expr *leaf, void *arg), void *arg)
 {
     if (e->n_args == 0) {
         sm_expr *with = fn(e, arg);

@@ -1,6 +1,6 @@
-/* Expressions as SQL. Everything is in brackets, so precedence never matters. An operation that the binder puts in by
- * itself (a widening of one operand to the other's type) is left out where the other operand brings it back; every
- * other cast is written. Read print_parts.h first. */
+/* Expressions as SQL. Everything is in brackets, so precedence never matters. An operation that the
+ * binder puts in by itself (a widening of one operand to the other's type) is left out where the
+ * other operand brings it back; every other cast is written. Read print_parts.h first. */
 #include "plan/print_parts.h"
 
 #include "runtime/format.h"
@@ -13,7 +13,9 @@ typedef struct printer {
 
 static void put(const printer *p, const sm_expr *e, bool exact);
 
-/* ---- casts ----------------------------------------------------------------------------------------------- */
+/* ---- casts
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static bool is_op(const sm_expr *e, sm_op op)
 {
@@ -22,7 +24,8 @@ static bool is_op(const sm_expr *e, sm_op op)
 
 static bool scales(const sm_expr *e)
 {
-    return is_op(e, SM_OP_up_d64) || is_op(e, SM_OP_up_d128) || is_op(e, SM_OP_down_d64) || is_op(e, SM_OP_down_d128);
+    return is_op(e, SM_OP_up_d64) || is_op(e, SM_OP_up_d128) || is_op(e, SM_OP_down_d64) ||
+           is_op(e, SM_OP_down_d128);
 }
 
 static bool changes_width(const sm_expr *e)
@@ -42,16 +45,19 @@ static const sm_expr *cast_operand(const sm_expr *e)
     int scalings = scales(e);
     const sm_expr *x = e->args[0];
     if (e->type.id != SM_DECIMAL) return x;
-    while (x->type.id == SM_DECIMAL && (scales(x) || changes_width(x) || widens_int(x)) && x->n_args == 1) {
+    while (x->type.id == SM_DECIMAL && (scales(x) || changes_width(x) || widens_int(x)) &&
+           x->n_args == 1) {
         if (scales(x) && scalings++) break;
         if ((is_op(x, SM_OP_fit_d64) || is_op(x, SM_OP_fit_d128)) && !changes_width(e)) break;
         x = x->args[0];
     }
-    bool parsed = is_op(x, SM_OP_txt_to_d128) || is_op(x, SM_OP_f64_to_d128) || is_op(x, SM_OP_f32_to_d128);
+    bool parsed =
+        is_op(x, SM_OP_txt_to_d128) || is_op(x, SM_OP_f64_to_d128) || is_op(x, SM_OP_f32_to_d128);
     return parsed && !scalings && x != e ? x->args[0] : x;
 }
 
-/* ---- operands whose type follows from the other ---------------------------------------------------------- */
+/* ---- operands whose type follows from the other
+ * ---------------------------------------------------------- */
 
 /* e without the widenings that its operation brings back; *scaled: its scale was raised. */
 static const sm_expr *strip(const sm_expr *e, bool decimal, bool *scaled)
@@ -60,7 +66,8 @@ static const sm_expr *strip(const sm_expr *e, bool decimal, bool *scaled)
     for (;;) {
         bool up = is_op(e, SM_OP_up_d64) || is_op(e, SM_OP_up_d128);
         if (up && e->imm[0] == 0) return e; /* a cast written by hand */
-        if (!(decimal ? up || is_op(e, SM_OP_i64_to_d128) || widens_int(e) : widens_int(e))) return e;
+        if (!(decimal ? up || is_op(e, SM_OP_i64_to_d128) || widens_int(e) : widens_int(e)))
+            return e;
         if (!decimal && e->type.id == SM_DECIMAL) return e;
         *scaled |= up;
         e = e->args[0];
@@ -96,7 +103,8 @@ static void put_operands(const printer *p, const sm_expr *e, const char *sql)
     put(p, y, exact_beside(y, x));
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------ */
+/* ---- operations
+ * ------------------------------------------------------------------------------------------ */
 
 static void put_args(const printer *p, const char *name, const sm_expr *e, uint32_t from)
 {
@@ -167,7 +175,8 @@ static void put_cast(const printer *p, const sm_expr *e)
     sm_out_format(p->o, "::%s", type);
 }
 
-/* Functions of decimals take more than the binder's search by name can find, so their rows have none. */
+/* Functions of decimals take more than the binder's search by name can find, so their rows have
+ * none. */
 static const char *sql_name(sm_op op)
 {
     switch (op) {
@@ -227,7 +236,8 @@ static void put_op(const printer *p, const sm_expr *e)
     }
 }
 
-/* ---- other kinds ----------------------------------------------------------------------------------------- */
+/* ---- other kinds
+ * ----------------------------------------------------------------------------------------- */
 
 /* A chain whose first part is a chain of the same kind reads back as one chain. */
 static void put_chain(const printer *p, const sm_expr *e, const char *between)
@@ -299,7 +309,8 @@ void sm_out_expr(sm_out *o, const sm_expr *e, const sm_col *cols, uint32_t n_col
     put(&p, e, exact);
 }
 
-sm_status sm_expr_print(const sm_expr *e, const sm_col *cols, uint32_t n_cols, sm_arena *a, char **out, sm_error *err)
+sm_status sm_expr_print(const sm_expr *e, const sm_col *cols, uint32_t n_cols, sm_arena *a,
+                        char **out, sm_error *err)
 {
     sm_out o = {.a = a};
     sm_out_expr(&o, e, cols, n_cols, true);

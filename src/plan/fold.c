@@ -1,7 +1,7 @@
-/* Constant folding: subtrees without columns and parameters are evaluated once, by the scalar evaluator, so a folded
- * tree means what the tree meant. What fails stays as it is and fails when a row reaches it. AND, OR, CASE and
- * COALESCE also lose the arguments that a constant decides; an argument that can still fail is never dropped
- * unless evaluation would not have reached it. */
+/* Constant folding: subtrees without columns and parameters are evaluated once, by the scalar
+ * evaluator, so a folded tree means what the tree meant. What fails stays as it is and fails when a
+ * row reaches it. AND, OR, CASE and COALESCE also lose the arguments that a constant decides; an
+ * argument that can still fail is never dropped unless evaluation would not have reached it. */
 #include "plan/expr.h"
 
 static bool is_const(const sm_expr *e)
@@ -73,7 +73,8 @@ static sm_status flatten(sm_arena *a, sm_expr **e)
     for (uint32_t i = 0; i < (*e)->n_args; i++) {
         sm_expr *arg = (*e)->args[i];
         if (arg->kind != (*e)->kind) args[k++] = arg;
-        for (uint32_t m = 0; arg->kind == (*e)->kind && m < arg->n_args; m++) args[k++] = arg->args[m];
+        for (uint32_t m = 0; arg->kind == (*e)->kind && m < arg->n_args; m++)
+            args[k++] = arg->args[m];
     }
     return rebuild(a, e, args, n);
 }
@@ -95,7 +96,8 @@ static sm_status fold_logic(sm_arena *a, sm_expr **e)
     }
     if (n == 0) args[n++] = (*e)->args[(*e)->n_args - 1];
     /* Nothing before the deciding constant can raise: the constant is the answer. */
-    if (n > 1 && is_const(args[n - 1]) && !args[n - 1]->value.is_null && args[n - 1]->value.b == stop) {
+    if (n > 1 && is_const(args[n - 1]) && !args[n - 1]->value.is_null &&
+        args[n - 1]->value.b == stop) {
         bool can_fail = false;
         for (uint32_t i = 0; i + 1 < n; i++) can_fail |= args[i]->can_fail;
         if (!can_fail) {
@@ -152,8 +154,9 @@ static sm_status fold(sm_arena *a, sm_expr **e)
     }
     if (changed) {
         const sm_expr *old = *e;
-        sm_expr *c = old->kind == SM_EXPR_OP ? sm_expr_op(a, old->op, old->type, args, old->n_args)
-                                             : sm_expr_node(a, old->kind, old->type, args, old->n_args);
+        sm_expr *c = old->kind == SM_EXPR_OP
+                         ? sm_expr_op(a, old->op, old->type, args, old->n_args)
+                         : sm_expr_node(a, old->kind, old->type, args, old->n_args);
         if (!c) return SM_ERR_OUT_OF_MEMORY;
         c->imm[0] = old->imm[0];
         c->imm[1] = old->imm[1];

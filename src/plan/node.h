@@ -1,5 +1,5 @@
-/* The logical plan: a tree of bound nodes, in a statement's arena. Column i of a node's output is cols[i]; an
- * expression of a node refers to its input's columns by index. */
+/* The logical plan: a tree of bound nodes, in a statement's arena. Column i of a node's output is
+ * cols[i]; an expression of a node refers to its input's columns by index. */
 #ifndef SM_NODE_H
 #define SM_NODE_H
 
@@ -40,7 +40,8 @@ struct sm_node {
     sm_node *input;
     uint32_t n_cols;
     sm_col *cols;
-    uint32_t hidden_cols; /* SORT: trailing input columns that only order; dropped by a PROJECT above */
+    uint32_t
+        hidden_cols; /* SORT: trailing input columns that only order; dropped by a PROJECT above */
     union {
         struct {
             const char *table;
@@ -51,7 +52,8 @@ struct sm_node {
             sm_expr ***rows; /* [row][column], no columns in them, already of the column's type */
         } values;
         struct {
-            sm_expr *start, *stop, *step; /* constants or parameters of cols[0].type (timestamp: interval step) */
+            sm_expr *start, *stop,
+                *step; /* constants or parameters of cols[0].type (timestamp: interval step) */
         } series;
         struct {
             sm_expr *condition; /* bool */
@@ -104,7 +106,7 @@ typedef struct sm_stmt {
     sm_table_col *cols;
     uint32_t n_map; /* COPY FROM (columns) */
     uint32_t *map;
-    const char *path;                 /* COPY; NULL = plan's rows to the caller's FILE are not supported */
+    const char *path; /* COPY; NULL = plan's rows to the caller's FILE are not supported */
     struct sm_csv_options *copy;      /* COPY */
     const char *reject_table;         /* COPY ... reject_table 'name' */
     const char *set_name, *set_value; /* SET */
@@ -113,6 +115,7 @@ typedef struct sm_stmt {
 /** Writes the plan as a pipe plan that the pipe parser reads back, one step a line. */
 sm_status sm_node_print(const sm_node *n, sm_arena *a, char **out, sm_error *err);
 /** Writes an expression as SQL; cols name the columns. */
-sm_status sm_expr_print(const sm_expr *e, const sm_col *cols, uint32_t n_cols, sm_arena *a, char **out, sm_error *err);
+sm_status sm_expr_print(const sm_expr *e, const sm_col *cols, uint32_t n_cols, sm_arena *a,
+                        char **out, sm_error *err);
 
 #endif

@@ -1,9 +1,11 @@
-/* Cutting a logical plan into pipelines. The tree is walked bottom-up with one open "flow": a source and the steps
- * so far. FILTER and PROJECT add a step; AGGREGATE, DISTINCT, SORT and LIMIT close the flow with a sink and open the
- * next one on its output. A closed flow is tidied by pipeline_tidy.c (folding, merging, pruning).
+/* Cutting a logical plan into pipelines. The tree is walked bottom-up with one open "flow": a
+ * source and the steps so far. FILTER and PROJECT add a step; AGGREGATE, DISTINCT, SORT and LIMIT
+ * close the flow with a sink and open the next one on its output. A closed flow is tidied by
+ * pipeline_tidy.c (folding, merging, pruning).
  *
- * What a tier may rely on: the input of an AGG sink is made by a PROJECT step (keys, then the distinct arguments and
- * filters); the input of a ROWS sink with decimals beyond 18 digits too. Read pipeline.h first. */
+ * What a tier may rely on: the input of an AGG sink is made by a PROJECT step (keys, then the
+ * distinct arguments and filters); the input of a ROWS sink with decimals beyond 18 digits too.
+ * Read pipeline.h first. */
 #include "plan/pipeline_parts.h"
 
 typedef struct flow {
@@ -16,10 +18,12 @@ typedef struct flow {
 
 #define OUT_OF_MEMORY(b) sm_arena_failed((b)->a, (b)->err)
 
-/* ---- flows ----------------------------------------------------------------------------------------------- */
+/* ---- flows
+ * -----------------------------------------------------------------------------------------------
+ */
 
-static sm_status flow_open(flow *f, build *b, sm_input_kind input, const sm_node *node, uint32_t n_cols,
-                           const sm_col *cols)
+static sm_status flow_open(flow *f, build *b, sm_input_kind input, const sm_node *node,
+                           uint32_t n_cols, const sm_col *cols)
 {
     *f = (flow){.b = b, .n_cols = n_cols, .cols = cols};
     f->p = SM_NEW(b->a, sm_pipeline);
@@ -30,7 +34,8 @@ static sm_status flow_open(flow *f, build *b, sm_input_kind input, const sm_node
     return SM_OK;
 }
 
-static sm_status flow_step(flow *f, sm_step_kind kind, sm_expr **exprs, uint32_t n, const sm_node *node)
+static sm_status flow_step(flow *f, sm_step_kind kind, sm_expr **exprs, uint32_t n,
+                           const sm_node *node)
 {
     sm_pipeline *p = f->p;
     if (p->n_steps == f->steps_cap) {
@@ -91,7 +96,8 @@ static sm_status identity(flow *f, sm_expr ***out)
     sm_expr **e = SM_NEW_N(f->b->a, sm_expr *, f->n_cols ? f->n_cols : 1);
     if (!e) return OUT_OF_MEMORY(f->b);
     for (uint32_t i = 0; i < f->n_cols; i++)
-        if (!(e[i] = sm_expr_column(f->b->a, i, f->cols[i].type, f->cols[i].nullable))) return OUT_OF_MEMORY(f->b);
+        if (!(e[i] = sm_expr_column(f->b->a, i, f->cols[i].type, f->cols[i].nullable)))
+            return OUT_OF_MEMORY(f->b);
     *out = e;
     return SM_OK;
 }
@@ -108,13 +114,15 @@ static sm_status close_rows(flow *f, const sm_node *node, uint32_t n_orders, sm_
     }
     p->sink = SM_SINK_ROWS;
     p->sink_node = node;
-    p->rows = (sm_rows_sink){.n_orders = n_orders, .orders = orders, .limit_rows = UINT64_MAX, .n_keep = f->n_cols};
+    p->rows = (sm_rows_sink){
+        .n_orders = n_orders, .orders = orders, .limit_rows = UINT64_MAX, .n_keep = f->n_cols};
     p->n_in = f->n_cols;
     SM_TRY(table_cols(f->b, f->cols, f->n_cols, &p->in_cols));
     return flow_close(f, f->n_cols, f->cols);
 }
 
-/* ---- aggregation ------------------------------------------------------------------------------------------ */
+/* ---- aggregation
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct agg_builder {
     flow *f;
@@ -171,8 +179,8 @@ static sm_status add_accum(agg_builder *g, const sm_agg_call *call, sm_agg_out *
     out->type = call->type;
     if (arg) SM_TRY(sm_expr_fold(a, &arg, g->f->b->err));
     if (filter) SM_TRY(sm_expr_fold(a, &filter, g->f->b->err));
-    bool one_is_all = call->fn == SM_AGG_MIN || call->fn == SM_AGG_MAX || call->fn == SM_AGG_BOOL_AND ||
-                      call->fn == SM_AGG_BOOL_OR;
+    bool one_is_all = call->fn == SM_AGG_MIN || call->fn == SM_AGG_MAX ||
+                      call->fn == SM_AGG_BOOL_AND || call->fn == SM_AGG_BOOL_OR;
     acc.distinct = arg && call->distinct && !one_is_all;
     if (out->fn == SM_AGG_COUNT && !acc.distinct && !arg->nullable && !arg->can_fail) {
         out->fn = SM_AGG_COUNT_ALL;
@@ -200,8 +208,8 @@ static sm_status add_accum(agg_builder *g, const sm_agg_call *call, sm_agg_out *
     return SM_OK;
 }
 
-static sm_status close_agg(flow *f, const sm_node *node, uint32_t n_keys, sm_expr *const *keys, uint32_t n_aggs,
-                           const sm_agg_call *aggs)
+static sm_status close_agg(flow *f, const sm_node *node, uint32_t n_keys, sm_expr *const *keys,
+                           uint32_t n_aggs, const sm_agg_call *aggs)
 {
     build *b = f->b;
     sm_pipeline *p = f->p;
@@ -229,7 +237,8 @@ static sm_status close_agg(flow *f, const sm_node *node, uint32_t n_keys, sm_exp
     sm_col *in = SM_NEW_N(b->a, sm_col, g.n_exprs ? g.n_exprs : 1);
     if (!in) return OUT_OF_MEMORY(b);
     for (uint32_t i = 0; i < g.n_exprs; i++)
-        in[i] = (sm_col){i < n_keys ? node->cols[i].name : "", g.exprs[i]->type, g.exprs[i]->nullable};
+        in[i] =
+            (sm_col){i < n_keys ? node->cols[i].name : "", g.exprs[i]->type, g.exprs[i]->nullable};
     p->n_in = g.n_exprs;
     SM_TRY(table_cols(b, in, p->n_in, &p->in_cols));
     SM_TRY(flow_step(f, SM_STEP_PROJECT, g.exprs, g.n_exprs, NULL));
@@ -243,7 +252,8 @@ static sm_status close_distinct(flow *f, const sm_node *node)
     return close_agg(f, node, f->n_cols, all, 0, NULL);
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * -------------------------------------------------------------------------------------------- */
 
 /* Is it only the first columns of its input, under other names perhaps? */
 static bool is_prefix(const sm_node *project)
@@ -274,8 +284,10 @@ static sm_status walk_project(flow *f, const sm_node *n)
 static sm_status walk_limit(flow *f, const sm_node *n)
 {
     sm_pipeline *below = f->p->input == SM_INPUT_PIPELINE ? f->b->list[f->p->from] : NULL;
-    bool direct = f->p->n_steps == 0 || (f->p->n_steps == 1 && f->p->steps[0].kind == SM_STEP_PROJECT);
-    if (below && direct && below->sink == SM_SINK_ROWS && !below->rows.limit && !below->rows.offset) {
+    bool direct =
+        f->p->n_steps == 0 || (f->p->n_steps == 1 && f->p->steps[0].kind == SM_STEP_PROJECT);
+    if (below && direct && below->sink == SM_SINK_ROWS && !below->rows.limit &&
+        !below->rows.offset) {
         below->rows.limit = n->limit.limit;
         below->rows.offset = n->limit.offset;
         return SM_OK;
@@ -302,7 +314,8 @@ static sm_status walk(build *b, const sm_node *n, flow *f)
     }
     case SM_NODE_PROJECT: return walk_project(f, n);
     case SM_NODE_AGGREGATE:
-        return close_agg(f, n, n->aggregate.n_keys, n->aggregate.keys, n->aggregate.n_aggs, n->aggregate.aggs);
+        return close_agg(f, n, n->aggregate.n_keys, n->aggregate.keys, n->aggregate.n_aggs,
+                         n->aggregate.aggs);
     case SM_NODE_DISTINCT: return close_distinct(f, n);
     case SM_NODE_SORT: return close_rows(f, n, n->sort.n_orders, n->sort.orders);
     case SM_NODE_LIMIT: return walk_limit(f, n);

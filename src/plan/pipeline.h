@@ -1,13 +1,15 @@
 /* Pipelines: source -> steps -> sink, the unit that a tier runs and that is compiled as one loop.
  *
- * An AGG sink's input is always made by a PROJECT as the last step: keys, then the distinct arguments and filters
- * (none of either: a PROJECT of no columns). Where a column enters a sink, its proved phys is its type's own, but
- * for arguments of integer and decimal sums: those may be I64 for a decimal beyond 18 digits.
+ * An AGG sink's input is always made by a PROJECT as the last step: keys, then the distinct
+ * arguments and filters (none of either: a PROJECT of no columns). Where a column enters a sink,
+ * its proved phys is its type's own, but for arguments of integer and decimal sums: those may be
+ * I64 for a decimal beyond 18 digits.
  *
- * sm_pipelines_build cuts a logical plan at its breakers; sm_pipeline_prepare, called when the source's data are
- * known, puts in parameters, proves ranges, chooses the grouping strategy and lays the sink out. Proofs belong to
- * that one execution. The row tier runs the bound expressions, with every check, in full width; the batch and the
- * jit tier run the proved ones: so a wrong proof shows as a difference between tiers. */
+ * sm_pipelines_build cuts a logical plan at its breakers; sm_pipeline_prepare, called when the
+ * source's data are known, puts in parameters, proves ranges, chooses the grouping strategy and
+ * lays the sink out. Proofs belong to that one execution. The row tier runs the bound expressions,
+ * with every check, in full width; the batch and the jit tier run the proved ones: so a wrong proof
+ * shows as a difference between tiers. */
 #ifndef SM_PIPELINE_H
 #define SM_PIPELINE_H
 
@@ -19,9 +21,10 @@ typedef enum sm_step_kind { SM_STEP_FILTER, SM_STEP_PROJECT } sm_step_kind;
 
 typedef struct sm_step {
     sm_step_kind kind;
-    uint32_t n_exprs;  /* FILTER: 1, a bool; rows where it is not TRUE leave */
-    sm_expr **exprs;   /* bound; PROJECT: column i of the step's output; plain COLUMN expressions copy nothing */
-    sm_expr **proved;  /* narrowed copies */
+    uint32_t n_exprs; /* FILTER: 1, a bool; rows where it is not TRUE leave */
+    sm_expr **exprs; /* bound; PROJECT: column i of the step's output; plain COLUMN expressions copy
+                        nothing */
+    sm_expr **proved;    /* narrowed copies */
     const sm_node *node; /* for EXPLAIN; NULL: made by the planner */
 } sm_step;
 
@@ -34,7 +37,8 @@ typedef enum sm_group_mode {
 } sm_group_mode;
 enum { SM_TINY_GROUPS = 16, SM_DIRECT_GROUPS = 65536, SM_LANES_NONE = 32, SM_LANES_TINY = 8 };
 
-/* TINY and DIRECT: group code = sum of stride * (dictionary code, or value - min, or n_values for NULL). */
+/* TINY and DIRECT: group code = sum of stride * (dictionary code, or value - min, or n_values for
+ * NULL). */
 typedef struct sm_code_key {
     bool dict;           /* text key that is a dictionary-coded source column */
     uint32_t source_col; /* of the dictionary's column */
@@ -64,17 +68,17 @@ typedef struct sm_agg_sink {
 typedef struct sm_rows_sink {
     uint32_t n_orders; /* sort by these input columns at finish */
     sm_order *orders;
-    sm_expr *limit, *offset;   /* bound, or NULL */
+    sm_expr *limit, *offset;          /* bound, or NULL */
     uint64_t limit_rows, offset_rows; /* their values, set by prepare; UINT64_MAX = all */
-    uint32_t n_keep; /* columns [0, n_keep) are the result; the rest only order */
+    uint32_t n_keep;                  /* columns [0, n_keep) are the result; the rest only order */
 } sm_rows_sink;
 
 typedef enum sm_sink_kind { SM_SINK_ROWS, SM_SINK_AGG } sm_sink_kind;
 
 typedef enum sm_input_kind {
-    SM_INPUT_VERSION,  /* a table */
-    SM_INPUT_SERIES,   /* generate_series */
-    SM_INPUT_VALUES,   /* constant rows, evaluated by prepare */
+    SM_INPUT_VERSION, /* a table */
+    SM_INPUT_SERIES,  /* generate_series */
+    SM_INPUT_VALUES,  /* constant rows, evaluated by prepare */
     SM_INPUT_PIPELINE /* the output of an earlier pipeline */
 } sm_input_kind;
 
@@ -87,17 +91,19 @@ typedef struct sm_pipeline {
     uint32_t n_steps;
     sm_step *steps;
     sm_sink_kind sink;
-    const sm_node *sink_node; /* the AGGREGATE, DISTINCT, SORT or LIMIT that ends it; NULL: plain result rows */
+    const sm_node *sink_node; /* the AGGREGATE, DISTINCT, SORT or LIMIT that ends it; NULL: plain
+                                 result rows */
     union {
         sm_agg_sink agg;
         sm_rows_sink rows;
     };
-    uint32_t n_in;      /* columns of the sink's input */
+    uint32_t n_in;         /* columns of the sink's input */
     sm_table_col *in_cols; /* their types and names */
     uint32_t n_out;
     sm_table_col *out_cols; /* of the pipeline's output */
-    bool *used;         /* source columns that some step or the sink reads */
-    uint64_t segment_chunks; /* chunks of a segment: ceil(morsels / 64); 1 when work goes by morsels */
+    bool *used;             /* source columns that some step or the sink reads */
+    uint64_t
+        segment_chunks; /* chunks of a segment: ceil(morsels / 64); 1 when work goes by morsels */
 } sm_pipeline;
 
 typedef struct sm_pipelines {
@@ -108,18 +114,20 @@ typedef struct sm_pipelines {
 /** Cuts the plan into pipelines, drops columns nobody reads, folds constants. */
 sm_status sm_pipelines_build(sm_arena *a, const sm_node *plan, sm_pipelines *out, sm_error *err);
 
-/** Makes the pipeline ready for its execution, in arena a (whose clean-ups release the source). It writes into p, so a
- *  pipeline list serves one execution: building it anew costs microseconds.
+/** Makes the pipeline ready for its execution, in arena a (whose clean-ups release the source). It
+ * writes into p, so a pipeline list serves one execution: building it anew costs microseconds.
  *  params  values of $1...; input  output of the pipeline it reads, or NULL
  *  errors  those of VALUES rows, series bounds, LIMIT values */
-sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params, const sm_type *param_types,
-                              uint32_t n_params, sm_version *input, sm_error *err);
+sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params,
+                              const sm_type *param_types, uint32_t n_params, sm_version *input,
+                              sm_error *err);
 
-/** Copy of e for one execution: ranges follow from the inputs, checks that cannot fail are dropped, 128-bit decimals
- *  that fit are computed in 64 bits.
- *  inputs  inputs[i] tells what is known of input column i (range, phys, nullable): a proved expression of the step
- *          before, or a COLUMN made from the source's statistics by sm_prove_source */
-sm_status sm_prove(sm_arena *a, const sm_expr *e, const sm_expr *const *inputs, sm_expr **out, sm_error *err);
+/** Copy of e for one execution: ranges follow from the inputs, checks that cannot fail are dropped,
+ * 128-bit decimals that fit are computed in 64 bits. inputs  inputs[i] tells what is known of input
+ * column i (range, phys, nullable): a proved expression of the step before, or a COLUMN made from
+ * the source's statistics by sm_prove_source */
+sm_status sm_prove(sm_arena *a, const sm_expr *e, const sm_expr *const *inputs, sm_expr **out,
+                   sm_error *err);
 /** COLUMN expressions with range, phys and nullable from the statistics of a source. */
 sm_status sm_prove_source(sm_arena *a, const sm_source *s, const sm_expr ***inputs, sm_error *err);
 

@@ -1,9 +1,11 @@
-/* Tidying a finished pipeline: constants folded, filters moved below projections that only rename, adjacent
- * projections merged where that computes nothing twice, common parts of a projection computed once, columns that
- * nobody reads dropped. Nothing here moves an expression that can fail past a filter. Read pipeline.c first. */
+/* Tidying a finished pipeline: constants folded, filters moved below projections that only rename,
+ * adjacent projections merged where that computes nothing twice, common parts of a projection
+ * computed once, columns that nobody reads dropped. Nothing here moves an expression that can fail
+ * past a filter. Read pipeline.c first. */
 #include "plan/pipeline_parts.h"
 
-/* ---- columns of expressions ------------------------------------------------------------------------------ */
+/* ---- columns of expressions
+ * ------------------------------------------------------------------------------ */
 
 static sm_expr *from_list(const sm_expr *leaf, void *arg)
 {
@@ -45,7 +47,8 @@ static void remove_step(sm_pipeline *p, uint32_t i)
     p->n_steps--;
 }
 
-/* ---- passes ---------------------------------------------------------------------------------------------- */
+/* ---- passes
+ * ---------------------------------------------------------------------------------------------- */
 
 static sm_status fold_steps(build *b, sm_pipeline *p)
 {
@@ -59,7 +62,8 @@ static sm_status fold_steps(build *b, sm_pipeline *p)
         }
         s->exprs = exprs;
         const sm_expr *e = exprs[0];
-        if (s->kind == SM_STEP_FILTER && e->kind == SM_EXPR_CONST && !e->value.is_null && e->value.b)
+        if (s->kind == SM_STEP_FILTER && e->kind == SM_EXPR_CONST && !e->value.is_null &&
+            e->value.b)
             remove_step(p, i--);
     }
     return SM_OK;
@@ -95,7 +99,8 @@ static sm_status merge_projects(build *b, sm_pipeline *p)
         if (!counts) return sm_arena_failed(b->a, b->err);
         count_columns(outer, counts);
         bool twice = false;
-        for (uint32_t c = 0; c < inner->n_exprs; c++) twice |= counts[c] > 1 && !is_leaf(inner->exprs[c]);
+        for (uint32_t c = 0; c < inner->n_exprs; c++)
+            twice |= counts[c] > 1 && !is_leaf(inner->exprs[c]);
         if (twice) {
             i++;
             continue;
@@ -107,7 +112,8 @@ static sm_status merge_projects(build *b, sm_pipeline *p)
     return SM_OK;
 }
 
-/* ---- common parts ---------------------------------------------------------------------------------------- */
+/* ---- common parts
+ * ---------------------------------------------------------------------------------------- */
 
 typedef struct part {
     const sm_expr *e;
@@ -190,7 +196,8 @@ static bool gather_column(const sm_expr *e, void *arg)
     parts *ps = arg;
     if (e->kind != SM_EXPR_COLUMN) return true;
     for (uint32_t i = 0; i < ps->n; i++)
-        if (ps->list[i].e->kind == SM_EXPR_COLUMN && ps->list[i].e->column == e->column) return true;
+        if (ps->list[i].e->kind == SM_EXPR_COLUMN && ps->list[i].e->column == e->column)
+            return true;
     note_part(ps, e, true);
     return !ps->full;
 }
@@ -207,8 +214,9 @@ static sm_status insert_project(build *b, sm_pipeline *p, uint32_t at, sm_expr *
     return SM_OK;
 }
 
-/* Parts that step `at`, a PROJECT, has more than once go into a PROJECT before it. A part that can fail goes there only
- * if every row evaluates it anyhow. The row tier runs the same steps, so all tiers raise the same error. */
+/* Parts that step `at`, a PROJECT, has more than once go into a PROJECT before it. A part that can
+ * fail goes there only if every row evaluates it anyhow. The row tier runs the same steps, so all
+ * tiers raise the same error. */
 static sm_status share_parts(build *b, sm_pipeline *p, uint32_t at, bool *shared)
 {
     sm_step *s = &p->steps[at];
@@ -226,7 +234,8 @@ static sm_status share_parts(build *b, sm_pipeline *p, uint32_t at, bool *shared
     if (!*shared) return SM_OK;
     for (uint32_t i = 0; i < s->n_exprs; i++) sm_expr_walk(s->exprs[i], gather_column, &ps);
     uint32_t *column_of = SM_NEW_N(b->a, uint32_t, ps.n), n = 0;
-    sm_expr **exprs = SM_NEW_N(b->a, sm_expr *, ps.n), **rest = SM_NEW_N(b->a, sm_expr *, s->n_exprs);
+    sm_expr **exprs = SM_NEW_N(b->a, sm_expr *, ps.n),
+            **rest = SM_NEW_N(b->a, sm_expr *, s->n_exprs);
     if (ps.full || !column_of || !exprs || !rest) return sm_arena_failed(b->a, b->err);
     for (uint32_t i = 0; i < ps.n; i++) {
         column_of[i] = UINT32_MAX;
@@ -248,11 +257,13 @@ static sm_status share_all(build *b, sm_pipeline *p)
     if (!p->n_steps || p->steps[p->n_steps - 1].kind != SM_STEP_PROJECT) return SM_OK;
     uint32_t at = p->n_steps - 1;
     bool shared = true;
-    for (int round = 0; shared && round < MOST_ROUNDS; round++) SM_TRY(share_parts(b, p, at, &shared));
+    for (int round = 0; shared && round < MOST_ROUNDS; round++)
+        SM_TRY(share_parts(b, p, at, &shared));
     return SM_OK;
 }
 
-/* ---- pruning --------------------------------------------------------------------------------------------- */
+/* ---- pruning
+ * --------------------------------------------------------------------------------------------- */
 
 static uint32_t source_columns(const build *b, const sm_pipeline *p)
 {
@@ -262,7 +273,8 @@ static uint32_t source_columns(const build *b, const sm_pipeline *p)
 static sm_status prune(build *b, sm_pipeline *p)
 {
     uint32_t n_source = source_columns(b, p), n_in = n_source;
-    uint32_t **needed = SM_NEW_N(b->a, uint32_t *, p->n_steps + 1); /* of the rows that enter step i */
+    uint32_t **needed =
+        SM_NEW_N(b->a, uint32_t *, p->n_steps + 1); /* of the rows that enter step i */
     if (!needed) return sm_arena_failed(b->a, b->err);
     for (uint32_t i = 0; i <= p->n_steps; i++) {
         needed[i] = SM_NEW_N(b->a, uint32_t, n_in + 1);

@@ -1,6 +1,7 @@
-/* Making a pipeline ready for one execution: parameters and LIMITs get their values, the source is opened, ranges are
- * proved step by step, and the way of grouping is chosen from plan and data alone. Everything made here lives in the
- * execution's arena. Read pipeline.h first, then prove.c. */
+/* Making a pipeline ready for one execution: parameters and LIMITs get their values, the source is
+ * opened, ranges are proved step by step, and the way of grouping is chosen from plan and data
+ * alone. Everything made here lives in the execution's arena. Read pipeline.h first, then prove.c.
+ */
 #include "plan/prove_parts.h"
 
 #include "plan/pipeline.h"
@@ -17,7 +18,8 @@ typedef struct prep {
 
 #define OUT_OF_MEMORY(q) sm_arena_failed((q)->a, (q)->err)
 
-/* ---- parameters ------------------------------------------------------------------------------------------ */
+/* ---- parameters
+ * ------------------------------------------------------------------------------------------ */
 
 static sm_expr *put_param(const sm_expr *leaf, void *arg)
 {
@@ -47,7 +49,8 @@ static sm_status value_of(const prep *q, sm_expr *e, sm_value *out)
 static sm_status put_params(const prep *q)
 {
     for (uint32_t i = 0; i < q->p->n_steps; i++)
-        for (uint32_t k = 0; k < q->p->steps[i].n_exprs; k++) SM_TRY(with_params(q, &q->p->steps[i].exprs[k]));
+        for (uint32_t k = 0; k < q->p->steps[i].n_exprs; k++)
+            SM_TRY(with_params(q, &q->p->steps[i].exprs[k]));
     return SM_OK;
 }
 
@@ -71,7 +74,8 @@ static sm_status put_limits(const prep *q)
     return rows_of(q, s->offset, SM_ERR_NEGATIVE_OFFSET, &s->offset_rows);
 }
 
-/* ---- sources --------------------------------------------------------------------------------------------- */
+/* ---- sources
+ * --------------------------------------------------------------------------------------------- */
 
 static void reset_source(void *s)
 {
@@ -102,8 +106,9 @@ static sm_status values_version(const prep *q, const sm_node *n, sm_version **ou
     if (!cols || !row) return OUT_OF_MEMORY(q);
     cols[0] = (sm_table_col){.name = sm_arena_strdup(q->a, ""), .type = sm_type_of(SM_BOOL)};
     for (uint32_t c = 0; c < n->n_cols; c++)
-        cols[c] = (sm_table_col){.name = sm_arena_strdup(q->a, n->cols[c].name ? n->cols[c].name : ""),
-                                 .type = n->cols[c].type};
+        cols[c] =
+            (sm_table_col){.name = sm_arena_strdup(q->a, n->cols[c].name ? n->cols[c].name : ""),
+                           .type = n->cols[c].type};
     for (uint32_t c = 0; c < n_cols; c++)
         if (!cols[c].name) return OUT_OF_MEMORY(q);
     sm_builder *b;
@@ -160,14 +165,16 @@ static sm_status open_source(const prep *q, sm_version *input)
     return keep_source(q, &s);
 }
 
-/* ---- proofs ---------------------------------------------------------------------------------------------- */
+/* ---- proofs
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool sums_only(const sm_pipeline *p, uint32_t column)
 {
     if (p->sink != SM_SINK_AGG || column < p->agg.layout.n_keys) return false;
     for (uint32_t i = 0; i < p->agg.layout.n_accums; i++) {
         const sm_accum *acc = &p->agg.layout.accums[i];
-        bool sum = acc->kind == SM_ACC_SUM_I || acc->kind == SM_ACC_SUM_D || acc->kind == SM_ACC_COUNT;
+        bool sum =
+            acc->kind == SM_ACC_SUM_I || acc->kind == SM_ACC_SUM_D || acc->kind == SM_ACC_COUNT;
         if (acc->arg_col == (int32_t)column && (!sum || acc->distinct)) return false;
     }
     return true;
@@ -203,7 +210,8 @@ static sm_status prove_steps(const prep *q, const sm_expr *const **in)
     return SM_OK;
 }
 
-/* ---- grouping -------------------------------------------------------------------------------------------- */
+/* ---- grouping
+ * -------------------------------------------------------------------------------------------- */
 
 /* The source column that key i is a copy of, through all projections; -1 if it is computed. */
 static int64_t traced_column(const sm_pipeline *p, uint32_t i)
@@ -225,7 +233,8 @@ static bool code_key(const sm_pipeline *p, uint32_t i, const sm_expr *key, sm_co
     out->nullable = key->nullable;
     if (key->type.id == SM_TEXT) {
         int64_t column = traced_column(p, i);
-        if (column < 0 || p->source.kind != SM_SOURCE_VERSION || !p->source.cols[column].dict) return false;
+        if (column < 0 || p->source.kind != SM_SOURCE_VERSION || !p->source.cols[column].dict)
+            return false;
         out->dict = true;
         out->source_col = (uint32_t)column;
         out->dictionary = p->source.cols[column].dict;
@@ -240,7 +249,8 @@ static bool code_key(const sm_pipeline *p, uint32_t i, const sm_expr *key, sm_co
     return true;
 }
 
-static bool code_keys(const sm_pipeline *p, const sm_expr *const *in, sm_code_key *codes, uint32_t *n_codes)
+static bool code_keys(const sm_pipeline *p, const sm_expr *const *in, sm_code_key *codes,
+                      uint32_t *n_codes)
 {
     uint64_t n = 1;
     for (uint32_t i = 0; i < p->agg.layout.n_keys; i++) {
@@ -263,7 +273,8 @@ static sm_status choose_groups(const prep *q, const sm_expr *const *in)
     s->order_sensitive = false;
     for (uint32_t i = 0; i < s->layout.n_accums; i++) {
         const sm_accum *acc = &s->layout.accums[i];
-        s->order_sensitive |= !acc->distinct && (acc->kind == SM_ACC_SUM_F || acc->kind == SM_ACC_VAR);
+        s->order_sensitive |=
+            !acc->distinct && (acc->kind == SM_ACC_SUM_F || acc->kind == SM_ACC_VAR);
     }
     s->mode = SM_GROUPS_HASH;
     s->n_codes = 0;
@@ -284,14 +295,16 @@ static sm_status choose_groups(const prep *q, const sm_expr *const *in)
     }
     if (s->mode != SM_GROUPS_HASH) s->n_codes = n_codes;
     sm_group_layout_init(&s->layout, lanes);
-    bool by_segments = s->order_sensitive && (s->mode == SM_GROUPS_DIRECT || s->mode == SM_GROUPS_HASH);
+    bool by_segments =
+        s->order_sensitive && (s->mode == SM_GROUPS_DIRECT || s->mode == SM_GROUPS_HASH);
     p->segment_chunks = by_segments ? (p->source.n_morsels + 63) / 64 : 1;
     if (p->segment_chunks == 0) p->segment_chunks = 1;
     return SM_OK;
 }
 
-sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params, const sm_type *param_types,
-                              uint32_t n_params, sm_version *input, sm_error *err)
+sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params,
+                              const sm_type *param_types, uint32_t n_params, sm_version *input,
+                              sm_error *err)
 {
     prep q = {p, a, params, param_types, n_params, err};
     SM_TRY(put_params(&q));

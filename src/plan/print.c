@@ -1,6 +1,6 @@
-/* A plan as pipe text (docs/plan-language.md): one step a line, in the order of execution. Every column gets a name that
- * is unique among its node's, so that a step above can speak of it; where that changed a name of the result, a last
- * SELECT gives it back. Read node.h first. */
+/* A plan as pipe text (docs/plan-language.md): one step a line, in the order of execution. Every
+ * column gets a name that is unique among its node's, so that a step above can speak of it; where
+ * that changed a name of the result, a last SELECT gives it back. Read node.h first. */
 #include "plan/print_parts.h"
 
 typedef struct plan_printer {
@@ -87,7 +87,8 @@ static sm_status put_series(plan_printer *p, const sm_node *n, sm_col **cols)
 static void put_item(sm_out *o, const sm_expr *e, const char *name, const sm_col *in, uint32_t n_in)
 {
     sm_out_expr(o, e, in, n_in, true);
-    if (e->kind == SM_EXPR_COLUMN && e->column < n_in && strcmp(in[e->column].name, name) == 0) return;
+    if (e->kind == SM_EXPR_COLUMN && e->column < n_in && strcmp(in[e->column].name, name) == 0)
+        return;
     sm_out_str(o, " AS ");
     sm_out_name(o, name);
 }
@@ -144,7 +145,8 @@ static void put_sort(sm_out *o, const sm_node *n, const sm_col *in)
         if (i) sm_out_str(o, ", ");
         sm_out_expr(o, order->expr, in, n->input->n_cols, true);
         if (order->desc) sm_out_str(o, " DESC");
-        if (order->desc != order->nulls_first) sm_out_str(o, order->nulls_first ? " NULLS FIRST" : " NULLS LAST");
+        if (order->desc != order->nulls_first)
+            sm_out_str(o, order->nulls_first ? " NULLS FIRST" : " NULLS LAST");
     }
 }
 
@@ -199,7 +201,8 @@ static void put_last_names(plan_printer *p, const sm_node *n, const sm_col *cols
     for (uint32_t i = 0; i < n->n_cols; i++) {
         if (i) sm_out_str(&p->o, ", ");
         sm_out_name(&p->o, cols[i].name);
-        if (!n->cols[i].name || !n->cols[i].name[0] || strcmp(n->cols[i].name, cols[i].name) == 0) continue;
+        if (!n->cols[i].name || !n->cols[i].name[0] || strcmp(n->cols[i].name, cols[i].name) == 0)
+            continue;
         sm_out_str(&p->o, " AS ");
         sm_out_name(&p->o, n->cols[i].name);
     }

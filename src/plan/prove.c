@@ -1,9 +1,10 @@
-/* Proving: a copy of an expression for one execution, with what follows from the ranges of its inputs. A decimal that
- * is declared wider than 18 digits but whose values fit in 64 bits has phys I64 throughout the copy; where an
- * operation really needs 128 bits, i64_to_d128 is put in between. Single operations are in prove_ops.c.
+/* Proving: a copy of an expression for one execution, with what follows from the ranges of its
+ * inputs. A decimal that is declared wider than 18 digits but whose values fit in 64 bits has phys
+ * I64 throughout the copy; where an operation really needs 128 bits, i64_to_d128 is put in between.
+ * Single operations are in prove_ops.c.
  *
- * A range may be wrong about NULL slots and dead rows. Nothing relies on it there: unchecked arithmetic wraps, and
- * divisions guard themselves. */
+ * A range may be wrong about NULL slots and dead rows. Nothing relies on it there: unchecked
+ * arithmetic wraps, and divisions guard themselves. */
 #include "plan/prove_parts.h"
 
 typedef struct prover {
@@ -149,7 +150,8 @@ static sm_expr *prove(const prover *pr, const sm_expr *e)
     return c;
 }
 
-sm_status sm_prove(sm_arena *a, const sm_expr *e, const sm_expr *const *inputs, sm_expr **out, sm_error *err)
+sm_status sm_prove(sm_arena *a, const sm_expr *e, const sm_expr *const *inputs, sm_expr **out,
+                   sm_error *err)
 {
     prover pr = {a, inputs};
     *out = prove(&pr, e);
@@ -179,7 +181,8 @@ sm_status sm_prove_source(sm_arena *a, const sm_source *s, const sm_expr ***inpu
         } else if (e->range.known && col->null_count == s->n_rows) {
             e->range = sm_range_of(0, 0); /* no value at all */
         }
-        if (own == SM_PHYS_I128 && sm_range_fits_i64(e->range) && all_narrow(s, i)) e->phys = SM_PHYS_I64;
+        if (own == SM_PHYS_I128 && sm_range_fits_i64(e->range) && all_narrow(s, i))
+            e->phys = SM_PHYS_I64;
         list[i] = e;
     }
     *inputs = list;

@@ -1,6 +1,6 @@
-/* What each operation does to ranges, which of its checks a range proves away, and how 128-bit decimals become 64-bit
- * ones. One switch over the operations; what is not in it keeps its type's range, its check and its form.
- * Read prove.c first. */
+/* What each operation does to ranges, which of its checks a range proves away, and how 128-bit
+ * decimals become 64-bit ones. One switch over the operations; what is not in it keeps its type's
+ * range, its check and its form. Read prove.c first. */
 #include "plan/prove_parts.h"
 
 #include "runtime/format.h"
@@ -63,7 +63,8 @@ static sm_expr *only_arg(sm_expr *e)
     return x;
 }
 
-/* ---- decimals -------------------------------------------------------------------------------------------- */
+/* ---- decimals
+ * -------------------------------------------------------------------------------------------- */
 
 static sm_expr *widen_args(sm_arena *a, sm_expr *e)
 {
@@ -83,8 +84,8 @@ static bool args_narrow(const sm_expr *e)
     return true;
 }
 
-/* A d128 operation that has a d64 form: that one if arguments and result fit. nonzero: a further condition of
- * not failing (remainders). */
+/* A d128 operation that has a d64 form: that one if arguments and result fit. nonzero: a further
+ * condition of not failing (remainders). */
 static sm_expr *decimal(sm_arena *a, sm_expr *e, sm_range r, sm_op narrow, bool nonzero)
 {
     bool imm_fits = (narrow != SM_OP_up_d64 && narrow != SM_OP_down_d64) ||
@@ -96,7 +97,8 @@ static sm_expr *decimal(sm_arena *a, sm_expr *e, sm_range r, sm_op narrow, bool 
     }
     if (!widen_args(a, e)) return NULL;
     sm_i128 most = sm_pow10(SM_DEC_MAX_DIGITS) - 1;
-    return settle(e, sm_range_cut(r, sm_range_of(-most, most)), nonzero && sm_range_within(r, -most, most));
+    return settle(e, sm_range_cut(r, sm_range_of(-most, most)),
+                  nonzero && sm_range_within(r, -most, most));
 }
 
 static sm_range up(const sm_expr *e)
@@ -133,8 +135,8 @@ static sm_expr *fit(sm_arena *a, sm_expr *e)
 static sm_expr *round_decimal(sm_arena *a, sm_expr *e)
 {
     const sm_expr *n = e->args[1];
-    if (n->kind == SM_EXPR_CONST && !n->value.is_null && n->value.i32 == e->imm[1] && e->imm[0] >= e->imm[1] &&
-        e->imm[1] >= 0) {
+    if (n->kind == SM_EXPR_CONST && !n->value.is_null && n->value.i32 == e->imm[1] &&
+        e->imm[0] >= e->imm[1] && e->imm[1] >= 0) {
         e->n_args = 1;
         if (e->imm[0] == e->imm[1]) return only_arg(e);
         e->imm[0] -= e->imm[1];
@@ -161,13 +163,14 @@ static sm_range floor_range(sm_range r, unsigned scale, bool ceiling)
     return q;
 }
 
-/* ---- comparison ------------------------------------------------------------------------------------------ */
+/* ---- comparison
+ * ------------------------------------------------------------------------------------------ */
 
 /* relation: = <> < <= > >=, in the order of ops.def. */
 static sm_range compare(sm_range a, sm_range b, unsigned relation)
 {
     if (!a.known || !b.known) return sm_range_of(0, 1);
-    bool less = a.hi < b.lo, more = a.lo > b.hi, same = a.lo == a.hi && b.lo == b.hi && a.lo == b.lo;
+    bool less = a.hi<b.lo, more = a.lo> b.hi, same = a.lo == a.hi && b.lo == b.hi && a.lo == b.lo;
     bool no_more = a.hi <= b.lo, no_less = a.lo >= b.hi;
     bool is = false, is_not = false;
     switch (relation) {
@@ -194,8 +197,8 @@ static sm_expr *unwidened(sm_expr *e)
     }
 }
 
-/* A constant on the right is compared in the left side's own width: `date < timestamp` as dates, `smallint = 5` as
- * smallints. relation as above. */
+/* A constant on the right is compared in the left side's own width: `date < timestamp` as dates,
+ * `smallint = 5` as smallints. relation as above. */
 static void narrow_comparison(sm_expr *e)
 {
     sm_expr *x = unwidened(e->args[0]), *c = e->args[1];
@@ -206,7 +209,8 @@ static void narrow_comparison(sm_expr *e)
         bool midnight = v % SM_DAY_US == 0;
         v = v / SM_DAY_US - (v % SM_DAY_US < 0);
         if (!midnight && relation < 2) return;
-        if (!midnight && relation == 2) relation = 3; /* before noon of a day: on that day or earlier */
+        if (!midnight && relation == 2)
+            relation = 3; /* before noon of a day: on that day or earlier */
         if (!midnight && relation == 5) relation = 4;
     }
     bool is_short = x->phys == SM_PHYS_I16;
@@ -240,15 +244,18 @@ static sm_expr *comparison(sm_arena *a, sm_expr *e)
     }
     return settle(e, r, true);
 }
-static_assert(SM_OP_ge_b == SM_OP_eq_b + 5 && SM_OP_eq_i16 == SM_OP_ge_b + 1 && SM_OP_eq_i32 == SM_OP_ge_i16 + 1 &&
-                  SM_OP_eq_i64 == SM_OP_ge_i32 + 1 && SM_OP_eq_d128 == SM_OP_ge_i64 + 1 &&
-                  SM_OP_ge_d128 == SM_OP_eq_d128 + 5,
+static_assert(SM_OP_ge_b == SM_OP_eq_b + 5 && SM_OP_eq_i16 == SM_OP_ge_b + 1 &&
+                  SM_OP_eq_i32 == SM_OP_ge_i16 + 1 && SM_OP_eq_i64 == SM_OP_ge_i32 + 1 &&
+                  SM_OP_eq_d128 == SM_OP_ge_i64 + 1 && SM_OP_ge_d128 == SM_OP_eq_d128 + 5,
               "order of SM_COMPARE");
 
-/* ---- dates ----------------------------------------------------------------------------------------------- */
+/* ---- dates
+ * -----------------------------------------------------------------------------------------------
+ */
 
-/* A monotone function of a date or timestamp: the ends of its range by the operation's own body. Unknown if one fails,
- * or is no value that the calendar knows (foreign memory may hold any bits; bodies may wrap around there). */
+/* A monotone function of a date or timestamp: the ends of its range by the operation's own body.
+ * Unknown if one fails, or is no value that the calendar knows (foreign memory may hold any bits;
+ * bodies may wrap around there). */
 static sm_range by_ends(const sm_expr *e, sm_range in)
 {
     sm_range r = {in.known, 0, 0};
@@ -299,7 +306,9 @@ static sm_expr *extract(sm_expr *e)
     return settle(e, sm_range_cut(r, sm_range_of(INT64_MIN, INT64_MAX)), false);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------ */
+/* ---- text
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* A pattern fails only if it ends in its escape character. */
 static bool like_is_safe(const sm_expr *e)
@@ -317,7 +326,8 @@ static bool nonzero_float(const sm_expr *e)
     return e->phys == SM_PHYS_F32 ? e->value.f32 != 0 : e->value.f64 != 0;
 }
 
-/* ---- the switch ------------------------------------------------------------------------------------------ */
+/* ---- the switch
+ * ------------------------------------------------------------------------------------------ */
 
 static sm_expr *decimal_op(sm_arena *a, sm_expr *e)
 {
@@ -328,7 +338,8 @@ static sm_expr *decimal_op(sm_arena *a, sm_expr *e)
     case SM_OP_mul_d128: return decimal(a, e, sm_range_mul(x, y), SM_OP_mul_d64, true);
     case SM_OP_neg_d128: return decimal(a, e, sm_range_neg(x), SM_OP_neg_d64, true);
     case SM_OP_abs_d128: return decimal(a, e, sm_range_abs(x), SM_OP_abs_d64, true);
-    case SM_OP_mod_d128: return decimal(a, e, sm_range_mod(x, y), SM_OP_mod_d64, sm_range_nonzero(y));
+    case SM_OP_mod_d128:
+        return decimal(a, e, sm_range_mod(x, y), SM_OP_mod_d64, sm_range_nonzero(y));
     case SM_OP_up_d128: return decimal(a, e, up(e), SM_OP_up_d64, true);
     case SM_OP_down_d128: return decimal(a, e, down(e), SM_OP_down_d64, true);
     case SM_OP_fit_d64:
@@ -409,8 +420,10 @@ sm_expr *sm_prove_op(sm_arena *a, sm_expr *e)
     case SM_OP_div_f64:
     case SM_OP_mod_f64: return settle(e, SM_RANGE_UNKNOWN, nonzero_float(e->args[1]));
     case SM_OP_add_date_i32:
-    case SM_OP_add_i32_date: return bounded(e, sm_range_add(x, y), SM_DATE_MIN_DAYS, SM_DATE_MAX_DAYS);
-    case SM_OP_sub_date_i32: return bounded(e, sm_range_sub(x, y), SM_DATE_MIN_DAYS, SM_DATE_MAX_DAYS);
+    case SM_OP_add_i32_date:
+        return bounded(e, sm_range_add(x, y), SM_DATE_MIN_DAYS, SM_DATE_MAX_DAYS);
+    case SM_OP_sub_date_i32:
+        return bounded(e, sm_range_sub(x, y), SM_DATE_MIN_DAYS, SM_DATE_MAX_DAYS);
     case SM_OP_sub_date_date: return integer(e, sm_range_sub(x, y));
     case SM_OP_date_to_ts:
     case SM_OP_ts_to_date:

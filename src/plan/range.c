@@ -1,5 +1,6 @@
-/* Interval arithmetic over int128. Each function answers with the smallest interval that it can vouch for; whenever a
- * bound would overflow the answer is "unknown", which is always right. Read range.h first. */
+/* Interval arithmetic over int128. Each function answers with the smallest interval that it can
+ * vouch for; whenever a bound would overflow the answer is "unknown", which is always right. Read
+ * range.h first. */
 #include "plan/range.h"
 
 #include "runtime/format.h"
@@ -17,7 +18,8 @@ sm_range sm_range_of_type(sm_type t)
     case SM_INT64:
     case SM_TIMESTAMP: return sm_range_of(INT64_MIN, INT64_MAX);
     case SM_DECIMAL: {
-        unsigned digits = t.precision && t.precision <= SM_DEC_MAX_DIGITS ? t.precision : SM_DEC_MAX_DIGITS;
+        unsigned digits =
+            t.precision && t.precision <= SM_DEC_MAX_DIGITS ? t.precision : SM_DEC_MAX_DIGITS;
         sm_i128 most = sm_pow10(digits) - 1;
         return sm_range_of(-most, most);
     }
@@ -108,8 +110,8 @@ bool sm_range_nonzero(sm_range a)
 
 sm_range sm_range_div(sm_range a, sm_range b)
 {
-    /* The quotient is never larger in magnitude than the dividend, nor, with a divisor of one sign, than
-     * |dividend| / least |divisor|. */
+    /* The quotient is never larger in magnitude than the dividend, nor, with a divisor of one sign,
+     * than |dividend| / least |divisor|. */
     sm_range m = sm_range_abs(a), d = sm_range_abs(b);
     if (!m.known) return SM_RANGE_UNKNOWN;
     sm_i128 most = m.hi;

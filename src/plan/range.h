@@ -1,6 +1,6 @@
-/* Intervals of integers: what is known of values, and how operations carry it along. All arithmetic is in int128; an
- * interval whose bounds leave int128 becomes unknown. Ranges speak of values that are present in live rows, and of
- * nothing else: NULL slots and dead rows hold any bits. */
+/* Intervals of integers: what is known of values, and how operations carry it along. All arithmetic
+ * is in int128; an interval whose bounds leave int128 becomes unknown. Ranges speak of values that
+ * are present in live rows, and of nothing else: NULL slots and dead rows hold any bits. */
 #ifndef SM_RANGE_H
 #define SM_RANGE_H
 
@@ -12,7 +12,8 @@ SM_INLINE sm_range sm_range_of(sm_i128 lo, sm_i128 hi)
 }
 #define SM_RANGE_UNKNOWN ((sm_range){false, 0, 0})
 
-/** All values of the type: integers, dates and timestamps of their width, decimals of their digits; else unknown. */
+/** All values of the type: integers, dates and timestamps of their width, decimals of their digits;
+ * else unknown. */
 sm_range sm_range_of_type(sm_type t);
 /** The one value of a constant; NULL and types without range: unknown. */
 sm_range sm_range_of_value(sm_type t, sm_phys p, const sm_value *v);

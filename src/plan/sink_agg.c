@@ -1,7 +1,7 @@
-/* The aggregation sink's state: making it, folding morsels, merging workers or segments, and giving the groups as rows.
- * A TINY or DIRECT group is a state row indexed by its code, and its keys follow from the code; a HASH group's keys are
- * in its row. A group exists once its first_row is set; without GROUP BY the one group always exists.
- * Read sink.h and runtime/agg.h first. */
+/* The aggregation sink's state: making it, folding morsels, merging workers or segments, and giving
+ * the groups as rows. A TINY or DIRECT group is a state row indexed by its code, and its keys
+ * follow from the code; a HASH group's keys are in its row. A group exists once its first_row is
+ * set; without GROUP BY the one group always exists. Read sink.h and runtime/agg.h first. */
 #include "plan/sink.h"
 
 static bool by_code(const sm_agg_sink *s)
@@ -33,9 +33,11 @@ sm_status sm_agg_local_init(sm_agg_local *l, const sm_agg_sink *sink, sm_mem *me
     const sm_group_layout *lay = &sink->layout;
     if (!by_code(sink)) return sm_group_table_init(&l->table, lay, mem, err);
     l->direct = sm_arena_vector(&l->arena, (size_t)sink->n_codes * lay->row_bytes);
-    if (l->direct && has_lanes(sink)) l->lanes = sm_arena_vector(&l->arena, (size_t)sink->n_codes * lay->lanes_bytes);
+    if (l->direct && has_lanes(sink))
+        l->lanes = sm_arena_vector(&l->arena, (size_t)sink->n_codes * lay->lanes_bytes);
     if (!l->direct || (has_lanes(sink) && !l->lanes)) return sm_arena_failed(&l->arena, err);
-    for (uint32_t i = 0; i < sink->n_codes; i++) sm_group_row_init(lay, l->direct + (size_t)i * lay->row_bytes);
+    for (uint32_t i = 0; i < sink->n_codes; i++)
+        sm_group_row_init(lay, l->direct + (size_t)i * lay->row_bytes);
     sm_agg_morsel_begin(l);
     return SM_OK;
 }
@@ -52,7 +54,8 @@ void sm_agg_morsel_begin(sm_agg_local *l)
 {
     const sm_group_layout *lay = &l->sink->layout;
     if (!has_lanes(l->sink)) return;
-    for (uint32_t i = 0; i < l->sink->n_codes; i++) sm_group_lanes_init(lay, l->lanes + (size_t)i * lay->lanes_bytes);
+    for (uint32_t i = 0; i < l->sink->n_codes; i++)
+        sm_group_lanes_init(lay, l->lanes + (size_t)i * lay->lanes_bytes);
 }
 
 sm_status sm_agg_morsel_end(sm_agg_local *l, char *partial, sm_error *err)
@@ -67,7 +70,8 @@ sm_status sm_agg_morsel_end(sm_agg_local *l, char *partial, sm_error *err)
         note_first_row(to, first_row_of(from));
         for (uint32_t k = 0; k < lay->n_accums; k++) {
             const sm_accum *acc = &lay->accums[k];
-            SM_TRY(sm_acc_fold(acc, lay->lanes, from + acc->lanes_offset, to + acc->offset, &l->arena, err));
+            SM_TRY(sm_acc_fold(acc, lay->lanes, from + acc->lanes_offset, to + acc->offset,
+                               &l->arena, err));
         }
     }
     return SM_OK;
@@ -101,7 +105,8 @@ sm_status sm_agg_merge_partial(sm_agg_local *dst, const char *partial, sm_error 
     return merge_rows(dst, partial, err);
 }
 
-/* ---- codes of batch rows --------------------------------------------------------------------------------- */
+/* ---- codes of batch rows
+ * --------------------------------------------------------------------------------- */
 
 /* Code of a text that came without its dictionary code. */
 static uint32_t find_entry(const sm_dict *d, const sm_text *t)
@@ -114,7 +119,8 @@ static uint32_t find_entry(const sm_dict *d, const sm_text *t)
 static uint32_t key_code(const sm_code_key *k, const sm_vec *v, uint32_t i)
 {
     if (v->valid && !sm_bit_get(v->valid, i)) return k->n_values;
-    if (k->dict) return v->codes ? v->codes[i] : find_entry(k->dictionary, &((const sm_text *)v->data)[i]);
+    if (k->dict)
+        return v->codes ? v->codes[i] : find_entry(k->dictionary, &((const sm_text *)v->data)[i]);
     switch (v->phys) {
     case SM_PHYS_BOOL: return (uint32_t)(((const uint8_t *)v->data)[i] - k->min);
     case SM_PHYS_I16: return (uint32_t)(((const int16_t *)v->data)[i] - k->min);
@@ -124,7 +130,8 @@ static uint32_t key_code(const sm_code_key *k, const sm_vec *v, uint32_t i)
 }
 
 /* codes[i] (+)= stride * code; the usual forms without NULLs get loops of their own. */
-static void add_key(const sm_code_key *k, const sm_vec *v, const sm_batch *b, bool first, uint16_t *codes)
+static void add_key(const sm_code_key *k, const sm_vec *v, const sm_batch *b, bool first,
+                    uint16_t *codes)
 {
     const uint32_t stride = k->stride;
     if (!b->sel && !v->valid && k->dict && v->codes) {
@@ -147,7 +154,8 @@ static void add_key(const sm_code_key *k, const sm_vec *v, const sm_batch *b, bo
 
 void sm_agg_codes(const sm_agg_sink *s, const sm_batch *b, uint16_t *codes)
 {
-    for (uint32_t k = 0; k < s->layout.n_keys; k++) add_key(&s->codes[k], &b->cols[k], b, k == 0, codes);
+    for (uint32_t k = 0; k < s->layout.n_keys; k++)
+        add_key(&s->codes[k], &b->cols[k], b, k == 0, codes);
 }
 
 sm_status sm_agg_find_rows(sm_agg_local *l, const sm_batch *b, void **rows, sm_error *err)
@@ -166,10 +174,12 @@ sm_status sm_agg_find_rows(sm_agg_local *l, const sm_batch *b, void **rows, sm_e
         return SM_OK;
     }
     sm_group_hash_batch(&s->layout, b->cols, b->sel, b->n_sel, hashes);
-    return sm_group_find_rows(&l->table, hashes, b->cols, b->sel, b->n_sel, b->first_row, rows, err);
+    return sm_group_find_rows(&l->table, hashes, b->cols, b->sel, b->n_sel, b->first_row, rows,
+                              err);
 }
 
-/* ---- result ---------------------------------------------------------------------------------------------- */
+/* ---- result
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct group {
     uint64_t first_row;
@@ -205,7 +215,8 @@ static void sort_groups(group *list, group *room, uint64_t n)
     group *from = list, *to = room;
     for (uint64_t width = 1; width < n; width *= 2) {
         for (uint64_t lo = 0; lo < n; lo += 2 * width) {
-            uint64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n;
+            uint64_t mid = lo + width < n ? lo + width : n,
+                     hi = lo + 2 * width < n ? lo + 2 * width : n;
             uint64_t a = lo, b = mid;
             for (uint64_t k = lo; k < hi; k++) {
                 bool left = a < mid && (b == hi || from[a].first_row <= from[b].first_row);
@@ -239,11 +250,13 @@ static uint64_t list_groups(const sm_agg_local *l, group *list)
 static int32_t position_of(const sm_pipeline *p, uint32_t out)
 {
     const sm_node *n = p->sink_node;
-    return n && n->kind == SM_NODE_AGGREGATE && out < n->aggregate.n_aggs ? n->aggregate.aggs[out].position : 0;
+    return n && n->kind == SM_NODE_AGGREGATE && out < n->aggregate.n_aggs
+               ? n->aggregate.aggs[out].position
+               : 0;
 }
 
-static sm_status put_group(const sm_agg_local *l, const sm_pipeline *p, const group *g, sm_value *row,
-                           sm_arena *scratch, sm_error *err)
+static sm_status put_group(const sm_agg_local *l, const sm_pipeline *p, const group *g,
+                           sm_value *row, sm_arena *scratch, sm_error *err)
 {
     const sm_agg_sink *s = l->sink;
     const sm_group_layout *lay = &s->layout;
@@ -257,8 +270,8 @@ static sm_status put_group(const sm_agg_local *l, const sm_pipeline *p, const gr
     for (uint32_t k = 0; k < s->n_outs; k++) {
         const sm_agg_out *o = &s->outs[k];
         const sm_accum *acc = &lay->accums[o->accum];
-        sm_status status =
-            sm_acc_result(acc, o->fn, o->type, g->row + acc->offset, &row[lay->n_keys + k], scratch, err);
+        sm_status status = sm_acc_result(acc, o->fn, o->type, g->row + acc->offset,
+                                         &row[lay->n_keys + k], scratch, err);
         if (status == SM_OK) continue;
         if (err && err->status == status && !err->position) err->position = position_of(p, k);
         return status;
@@ -266,8 +279,8 @@ static sm_status put_group(const sm_agg_local *l, const sm_pipeline *p, const gr
     return SM_OK;
 }
 
-static sm_status put_groups(const sm_agg_local *l, const sm_pipeline *p, const group *list, uint64_t n,
-                            sm_builder *b, sm_arena *scratch, sm_error *err)
+static sm_status put_groups(const sm_agg_local *l, const sm_pipeline *p, const group *list,
+                            uint64_t n, sm_builder *b, sm_arena *scratch, sm_error *err)
 {
     sm_value *row = SM_NEW_N(scratch, sm_value, l->sink->layout.n_keys + l->sink->n_outs + 1);
     sm_arena values;

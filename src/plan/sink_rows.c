@@ -1,6 +1,7 @@
-/* The rows sink: morsels' rows become the output, sorted if asked, then cut by offset and limit. Only the keys are
- * laid out for sorting; the other columns move once, when the order is known. With a LIMIT a heap keeps the first rows
- * instead of a full sort. Equal rows stay in the order in which they came. Read sink.h and runtime/sort.h first. */
+/* The rows sink: morsels' rows become the output, sorted if asked, then cut by offset and limit.
+ * Only the keys are laid out for sorting; the other columns move once, when the order is known.
+ * With a LIMIT a heap keeps the first rows instead of a full sort. Equal rows stay in the order in
+ * which they came. Read sink.h and runtime/sort.h first. */
 #include "plan/sink.h"
 #include "runtime/sort.h"
 
@@ -15,7 +16,8 @@ typedef struct rows {
     sm_error *err;
 } rows;
 
-/* ---- sorting --------------------------------------------------------------------------------------------- */
+/* ---- sorting
+ * --------------------------------------------------------------------------------------------- */
 
 /* One ORDER BY column of all chunks in one array. */
 static sm_status load_key(rows *r, const sm_order *o, sm_sort_key *key)
@@ -107,7 +109,8 @@ static sm_status sorted_rows(rows *r, uint64_t most, uint64_t **out, uint64_t *n
     return SM_OK;
 }
 
-/* ---- output ---------------------------------------------------------------------------------------------- */
+/* ---- output
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The chunk of a row. */
 static uint64_t chunk_of(const rows *r, uint64_t row)
@@ -141,9 +144,10 @@ static sm_status gather_init(gather *g, rows *r)
     for (uint32_t c = 0; c < n; c++) {
         sm_phys p = sm_type_phys(r->p->in_cols[c].type);
         g->valid[c] = sm_arena_vector(&r->scratch, SM_BATCH_ROWS / 8);
-        g->cols[c] = (sm_vec){.data = sm_arena_vector(&r->scratch, SM_BATCH_ROWS * sm_phys_bytes(p)),
-                              .valid = g->valid[c],
-                              .phys = p};
+        g->cols[c] =
+            (sm_vec){.data = sm_arena_vector(&r->scratch, SM_BATCH_ROWS * sm_phys_bytes(p)),
+                     .valid = g->valid[c],
+                     .phys = p};
         if (!g->cols[c].data || !g->valid[c]) return sm_arena_failed(&r->scratch, r->err);
     }
     return SM_OK;
@@ -161,7 +165,8 @@ static sm_status gather_batch(gather *g, const uint64_t *row, uint32_t n)
         memset(g->valid[c], 0, SM_BATCH_ROWS / 8);
         for (uint32_t i = 0; i < n; i++) {
             sm_value v;
-            sm_chunk_col_get(&r->chunks[chunk[i]]->cols[c], type, (uint32_t)(row[i] - r->first[chunk[i]]), &v);
+            sm_chunk_col_get(&r->chunks[chunk[i]]->cols[c], type,
+                             (uint32_t)(row[i] - r->first[chunk[i]]), &v);
             if (v.is_null) {
                 memset(data + i * bytes, 0, bytes);
                 continue;
@@ -237,8 +242,8 @@ static sm_status list_chunks(rows *r, sm_version *const *parts, uint64_t n_parts
     return SM_OK;
 }
 
-sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_t n_parts, sm_mem *mem,
-                         sm_version **out, sm_error *err)
+sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_t n_parts,
+                         sm_mem *mem, sm_version **out, sm_error *err)
 {
     rows r = {.p = p, .err = err};
     sm_arena_init(&r.scratch, mem, "sort");

@@ -1,5 +1,5 @@
-/* Expressions: what the evaluator says they mean, that folding keeps the meaning, and that equality, hash and copies
- * agree with each other. */
+/* Expressions: what the evaluator says they mean, that folding keeps the meaning, and that
+ * equality, hash and copies agree with each other. */
 #include "plan_parts.h"
 
 static sm_expr *failing(void)
@@ -30,8 +30,18 @@ START_TEST(logic_has_three_values_and_stops)
 {
     for (int a = -2; a <= 1; a++) {
         for (int b = -2; b <= 1; b++) {
-            int both = a == -2 ? -2 : a == 0 ? 0 : b == -2 ? -2 : b == 0 ? 0 : a == -1 || b == -1 ? -1 : 1;
-            int either = a == -2 ? -2 : a == 1 ? 1 : b == -2 ? -2 : b == 1 ? 1 : a == -1 || b == -1 ? -1 : 0;
+            int both = a == -2              ? -2
+                       : a == 0             ? 0
+                       : b == -2            ? -2
+                       : b == 0             ? 0
+                       : a == -1 || b == -1 ? -1
+                                            : 1;
+            int either = a == -2              ? -2
+                         : a == 1             ? 1
+                         : b == -2            ? -2
+                         : b == 1             ? 1
+                         : a == -1 || b == -1 ? -1
+                                              : 0;
             sm_expr *e = node2(SM_EXPR_AND, T(BOOL), of_truth(a), of_truth(b));
             ck_assert_int_eq(truth(e), both);
             OK(sm_expr_fold(&arena, &e, &err));
@@ -109,7 +119,8 @@ END_TEST
 
 START_TEST(folding_evaluates_what_it_can)
 {
-    sm_expr *e = op2(SM_OP_add_i64, T(INT64), col(0, T(INT64)), op2(SM_OP_mul_i64, T(INT64), i64c(6), i64c(7)));
+    sm_expr *e = op2(SM_OP_add_i64, T(INT64), col(0, T(INT64)),
+                     op2(SM_OP_mul_i64, T(INT64), i64c(6), i64c(7)));
     OK(sm_expr_fold(&arena, &e, &err));
     ck_assert_int_eq(e->args[1]->kind, SM_EXPR_CONST);
     ck_assert_int_eq(e->args[1]->value.i64, 42);
@@ -122,7 +133,8 @@ START_TEST(folding_evaluates_what_it_can)
     e = node2(SM_EXPR_AND, T(BOOL), boolc(true), col(0, T(BOOL)));
     OK(sm_expr_fold(&arena, &e, &err));
     ck_assert_int_eq(e->kind, SM_EXPR_COLUMN);
-    e = node2(SM_EXPR_AND, T(BOOL), op2(SM_OP_eq_i32, T(BOOL), failing(), col(0, T(INT32))), boolc(false));
+    e = node2(SM_EXPR_AND, T(BOOL), op2(SM_OP_eq_i32, T(BOOL), failing(), col(0, T(INT32))),
+              boolc(false));
     OK(sm_expr_fold(&arena, &e, &err));
     ck_assert_msg(e->kind == SM_EXPR_AND, "an error before the deciding constant must stay");
     e = node2(SM_EXPR_COALESCE, T(INT32), nullc(T(INT32)), col(0, T(INT32)));
@@ -136,7 +148,8 @@ END_TEST
 
 START_TEST(constructors_derive)
 {
-    sm_expr *a = sm_expr_column(&arena, 0, T(INT32), false), *b = sm_expr_column(&arena, 1, T(INT32), true);
+    sm_expr *a = sm_expr_column(&arena, 0, T(INT32), false),
+            *b = sm_expr_column(&arena, 1, T(INT32), true);
     ck_assert(!op2(SM_OP_eq_i32, T(BOOL), a, a)->nullable);
     ck_assert(op2(SM_OP_eq_i32, T(BOOL), a, b)->nullable);
     ck_assert(!op2(SM_OP_eq_i32, T(BOOL), a, b)->can_fail);
@@ -172,7 +185,8 @@ START_TEST(equal_hash_and_clone_agree)
         sm_expr *copy = sm_expr_clone(&arena, list[i]);
         ck_assert(sm_expr_equal(list[i], copy));
         ck_assert_uint_eq(sm_expr_hash(list[i]), sm_expr_hash(copy));
-        for (size_t k = 0; k < SM_COUNT(list); k++) ck_assert_int_eq(sm_expr_equal(list[i], list[k]), i == k);
+        for (size_t k = 0; k < SM_COUNT(list); k++)
+            ck_assert_int_eq(sm_expr_equal(list[i], list[k]), i == k);
     }
 }
 END_TEST
@@ -223,19 +237,23 @@ START_TEST(printing)
 {
     sm_type d = sm_decimal(15, 2), wide = sm_decimal(19, 2);
     ck_assert_str_eq(printed(op2(SM_OP_add_i32, T(INT32), col(0, T(INT32)), i32c(1))), "(a + 1)");
-    ck_assert_str_eq(printed(op2(SM_OP_lt_i64, T(BOOL), col(1, T(INT64)), i64c(-5))), "(\"Big Name\" < (-5))");
-    ck_assert_str_eq(printed(op2(SM_OP_eq_i64, T(BOOL), op1(SM_OP_i32_to_i64, T(INT64), col(0, T(INT32))),
-                                 col(1, T(INT64)))),
-                     "(a = \"Big Name\")");
+    ck_assert_str_eq(printed(op2(SM_OP_lt_i64, T(BOOL), col(1, T(INT64)), i64c(-5))),
+                     "(\"Big Name\" < (-5))");
+    ck_assert_str_eq(
+        printed(op2(SM_OP_eq_i64, T(BOOL), op1(SM_OP_i32_to_i64, T(INT64), col(0, T(INT32))),
+                    col(1, T(INT64)))),
+        "(a = \"Big Name\")");
     ck_assert_str_eq(printed(op1(SM_OP_i32_to_i64, T(INT64), col(0, T(INT32)))), "a::bigint");
     ck_assert_str_eq(printed(i64c(5)), "5::bigint");
     ck_assert_str_eq(printed(i32c(INT32_MIN)), "(-2147483648)::integer");
     ck_assert_str_eq(printed(decc(150, 3, 2)), "1.50");
     ck_assert_str_eq(printed(decc(150, 9, 2)), "1.50::numeric(9,2)");
-    ck_assert_str_eq(printed(op2(SM_OP_mul_d128, sm_decimal(30, 4), op1(SM_OP_i64_to_d128, wide, col(2, d)),
-                                 op1(SM_OP_i64_to_d128, wide, col(2, d)))),
-                     "(d * d)");
-    ck_assert_str_eq(printed(op2(SM_OP_eq_txt, T(BOOL), col(3, T(TEXT)), textc("it's"))), "(\"select\" = 'it''s')");
+    ck_assert_str_eq(
+        printed(op2(SM_OP_mul_d128, sm_decimal(30, 4), op1(SM_OP_i64_to_d128, wide, col(2, d)),
+                    op1(SM_OP_i64_to_d128, wide, col(2, d)))),
+        "(d * d)");
+    ck_assert_str_eq(printed(op2(SM_OP_eq_txt, T(BOOL), col(3, T(TEXT)), textc("it's"))),
+                     "(\"select\" = 'it''s')");
     ck_assert_str_eq(printed(is_null(col(0, T(INT32)))), "(a IS NULL)");
     ck_assert_str_eq(printed(case3(T(INT32), boolc(true), i32c(1), nullc(T(INT32)))),
                      "CASE WHEN true THEN 1 ELSE NULL::integer END");

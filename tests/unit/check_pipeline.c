@@ -1,5 +1,5 @@
-/* Pipelines: where plans are cut, what tidying leaves, which accumulators are shared, how groups are found, and what
- * proofs hand to the sinks. */
+/* Pipelines: where plans are cut, what tidying leaves, which accumulators are shared, how groups
+ * are found, and what proofs hand to the sinks. */
 #include "plan_run.h"
 
 static sm_pipelines build_plan(const sm_node *plan)
@@ -34,18 +34,21 @@ static sm_version *small(void)
 
 START_TEST(a_scan_is_one_pipeline)
 {
-    sm_pipelines l = build_plan(filter(scan(small()), op2(SM_OP_lt_i32, T(BOOL), col(1, T(INT32)), i32c(5))));
+    sm_pipelines l =
+        build_plan(filter(scan(small()), op2(SM_OP_lt_i32, T(BOOL), col(1, T(INT32)), i32c(5))));
     ck_assert_uint_eq(l.n, 1);
     const sm_pipeline *p = l.list;
     ck_assert(p->sink == SM_SINK_ROWS && p->input == SM_INPUT_VERSION && !p->sink_node);
     ck_assert_uint_eq(p->n_out, 5);
-    ck_assert_msg(p->steps[p->n_steps - 1].kind == SM_STEP_PROJECT, "a wide decimal enters the sink through a PROJECT");
+    ck_assert_msg(p->steps[p->n_steps - 1].kind == SM_STEP_PROJECT,
+                  "a wide decimal enters the sink through a PROJECT");
 }
 END_TEST
 
 START_TEST(projections_merge_and_unread_columns_go)
 {
-    sm_expr *first[] = {op2(SM_OP_add_i32, T(INT32), col(1, T(INT32)), i32c(1)), col(2, T(INT64)), col(4, T(FLOAT64))};
+    sm_expr *first[] = {op2(SM_OP_add_i32, T(INT32), col(1, T(INT32)), i32c(1)), col(2, T(INT64)),
+                        col(4, T(FLOAT64))};
     sm_expr *second[] = {op2(SM_OP_mul_i32, T(INT32), col(0, T(INT32)), i32c(2))};
     sm_pipelines l = build_plan(project(project(scan(small()), first, 3), second, 1));
     const sm_pipeline *p = l.list;
@@ -55,7 +58,8 @@ START_TEST(projections_merge_and_unread_columns_go)
     l = build_plan(project(project(scan(small()), first, 3), twice, 1));
     ck_assert_msg(l.list->n_steps == 2, "merging would compute the sum twice");
     ck_assert_uint_eq(l.list->steps[0].n_exprs, 1);
-    check_plan(limit(project(project(scan(small()), first, 3), twice, 1), i64c(3), NULL), "1\n1444\n5625");
+    check_plan(limit(project(project(scan(small()), first, 3), twice, 1), i64c(3), NULL),
+               "1\n1444\n5625");
 }
 END_TEST
 
@@ -91,7 +95,8 @@ START_TEST(a_guarded_part_is_not_moved_out_of_its_guard)
 {
     sm_expr *quotient = op2(SM_OP_div_i32, T(INT32), i32c(100), col(1, T(INT32)));
     sm_expr *nonzero = op2(SM_OP_ne_i32, T(BOOL), col(1, T(INT32)), i32c(0));
-    sm_expr *exprs[] = {case3(T(INT32), nonzero, quotient, i32c(-1)), case3(T(INT32), nonzero, quotient, i32c(-2))};
+    sm_expr *exprs[] = {case3(T(INT32), nonzero, quotient, i32c(-1)),
+                        case3(T(INT32), nonzero, quotient, i32c(-2))};
     check_plan(limit(project(scan(small()), exprs, 2), i64c(2), NULL), "-1|-2\n2|2");
 }
 END_TEST
@@ -100,7 +105,8 @@ START_TEST(sort_project_limit_is_one_sink)
 {
     sm_expr *exprs[] = {col(4, T(FLOAT64)), col(1, T(INT32))}, *kept[] = {col(0, T(FLOAT64))};
     sm_order by = {col(1, T(INT32)), true, false};
-    sm_node *n = limit(project(sort(project(scan(small()), exprs, 2), &by, 1), kept, 1), i64c(2), i64c(1));
+    sm_node *n =
+        limit(project(sort(project(scan(small()), exprs, 2), &by, 1), kept, 1), i64c(2), i64c(1));
     sm_pipelines l = build_plan(n);
     ck_assert_uint_eq(l.n, 1);
     ck_assert_uint_eq(l.list->rows.n_keep, 1);
@@ -112,7 +118,8 @@ END_TEST
 
 START_TEST(limit_below_a_filter_stays_there)
 {
-    sm_node *n = filter(limit(scan(small()), i64c(10), NULL), op2(SM_OP_lt_i32, T(BOOL), col(1, T(INT32)), i32c(30)));
+    sm_node *n = filter(limit(scan(small()), i64c(10), NULL),
+                        op2(SM_OP_lt_i32, T(BOOL), col(1, T(INT32)), i32c(30)));
     sm_pipelines l = build_plan(n);
     ck_assert_uint_eq(l.n, 2);
     check_plan(aggregate(n, NULL, 0, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1), "3");
@@ -126,9 +133,16 @@ START_TEST(accumulators_are_shared)
     distinct.distinct = true;
     sm_agg_call max = call(SM_AGG_MAX, x);
     max.distinct = true;
-    sm_agg_call aggs[] = {call(SM_AGG_SUM, x), call(SM_AGG_AVG, x), call(SM_AGG_COUNT_ALL, NULL),
-                          call(SM_AGG_COUNT, sure), call(SM_AGG_COUNT, x), distinct, max, call(SM_AGG_MAX, x),
-                          call(SM_AGG_STDDEV_POP, x), call(SM_AGG_VAR_SAMP, x)};
+    sm_agg_call aggs[] = {call(SM_AGG_SUM, x),
+                          call(SM_AGG_AVG, x),
+                          call(SM_AGG_COUNT_ALL, NULL),
+                          call(SM_AGG_COUNT, sure),
+                          call(SM_AGG_COUNT, x),
+                          distinct,
+                          max,
+                          call(SM_AGG_MAX, x),
+                          call(SM_AGG_STDDEV_POP, x),
+                          call(SM_AGG_VAR_SAMP, x)};
     sm_pipelines l = build_plan(aggregate(scan(small()), NULL, 0, aggs, 10));
     ck_assert_uint_eq(l.n, 1);
     const sm_agg_sink *s = &l.list->agg;
@@ -156,7 +170,8 @@ END_TEST
 
 START_TEST(count_of_all_reads_no_column)
 {
-    sm_pipelines l = build_plan(aggregate(scan(small()), NULL, 0, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1));
+    sm_pipelines l = build_plan(
+        aggregate(scan(small()), NULL, 0, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1));
     const sm_pipeline *p = l.list;
     ck_assert_uint_eq(p->n_in, 0);
     ck_assert_uint_eq(p->n_steps, 1);
@@ -167,7 +182,8 @@ END_TEST
 
 static sm_group_mode mode_of(sm_expr *const *keys, uint32_t n, uint32_t *n_codes)
 {
-    sm_pipelines l = prepared(aggregate(scan(small()), keys, n, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1));
+    sm_pipelines l = prepared(
+        aggregate(scan(small()), keys, n, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1));
     *n_codes = l.list->agg.n_codes;
     return l.list->agg.mode;
 }
@@ -216,7 +232,8 @@ END_TEST
 START_TEST(sinks_get_the_types_own_form)
 {
     sm_expr *w = col(3, sm_decimal(30, 2));
-    sm_agg_call aggs[] = {call(SM_AGG_SUM, w), call(SM_AGG_MAX, op2(SM_OP_add_d128, sm_decimal(31, 2), w, w))};
+    sm_agg_call aggs[] = {call(SM_AGG_SUM, w),
+                          call(SM_AGG_MAX, op2(SM_OP_add_d128, sm_decimal(31, 2), w, w))};
     sm_pipelines l = prepared(aggregate(scan(small()), &w, 1, aggs, 2));
     const sm_step *s = &l.list->steps[l.list->n_steps - 1];
     const sm_group_layout *lay = &l.list->agg.layout;
@@ -224,7 +241,8 @@ START_TEST(sinks_get_the_types_own_form)
     ck_assert_int_eq(s->proved[lay->accums[1].arg_col]->phys, SM_PHYS_I128);
     l = prepared(aggregate(scan(small()), NULL, 0, aggs, 2));
     s = &l.list->steps[l.list->n_steps - 1];
-    ck_assert_msg(s->proved[l.list->agg.layout.accums[0].arg_col]->phys == SM_PHYS_I64, "sums take narrow values");
+    ck_assert_msg(s->proved[l.list->agg.layout.accums[0].arg_col]->phys == SM_PHYS_I64,
+                  "sums take narrow values");
     sm_expr *exprs[] = {w};
     l = prepared(project(scan(small()), exprs, 1));
     ck_assert_int_eq(l.list->steps[0].proved[0]->phys, SM_PHYS_I128);
@@ -238,7 +256,8 @@ START_TEST(parameters_and_limits)
     sm_expr *p2 = sm_expr_node(&arena, SM_EXPR_PARAM, T(INT64), NULL, 0);
     p1->column = 1;
     p2->column = 2;
-    sm_node *n = limit(filter(scan(small()), op2(SM_OP_lt_i32, T(BOOL), col(1, T(INT32)), p1)), p2, NULL);
+    sm_node *n =
+        limit(filter(scan(small()), op2(SM_OP_lt_i32, T(BOOL), col(1, T(INT32)), p1)), p2, NULL);
     sm_type types[] = {T(INT32), T(INT64)};
     sm_value values[] = {V32(5), V64(3)};
     sm_pipelines l = build_plan(n);
@@ -247,7 +266,8 @@ START_TEST(parameters_and_limits)
     ck_assert_uint_eq(l.list->rows.limit_rows, 3);
     l = build_plan(n);
     values[1] = V64(-1);
-    ck_assert_int_eq(sm_pipeline_prepare(l.list, &arena, values, types, 2, NULL, &err), SM_ERR_NEGATIVE_LIMIT);
+    ck_assert_int_eq(sm_pipeline_prepare(l.list, &arena, values, types, 2, NULL, &err),
+                     SM_ERR_NEGATIVE_LIMIT);
     sm_error_reset(&err);
     l = build_plan(n);
     values[1] = NIL;
@@ -262,7 +282,8 @@ START_TEST(values_and_series)
     name_cols(n, 2);
     n->cols[0].type = T(INT32);
     n->cols[1].type = T(TEXT);
-    sm_expr *r0[] = {i32c(1), textc("one")}, *r1[] = {op2(SM_OP_add_i32, T(INT32), i32c(1), i32c(1)), nullc(T(TEXT))};
+    sm_expr *r0[] = {i32c(1), textc("one")},
+            *r1[] = {op2(SM_OP_add_i32, T(INT32), i32c(1), i32c(1)), nullc(T(TEXT))};
     sm_expr **rows[] = {r0, r1};
     n->values.n_rows = 2;
     n->values.rows = rows;
@@ -271,7 +292,8 @@ START_TEST(values_and_series)
     bad->position = 9;
     r1[0] = bad;
     sm_pipelines l = build_plan(n);
-    ck_assert_int_eq(sm_pipeline_prepare(l.list, &arena, NULL, NULL, 0, NULL, &err), SM_ERR_DIVISION_BY_ZERO);
+    ck_assert_int_eq(sm_pipeline_prepare(l.list, &arena, NULL, NULL, 0, NULL, &err),
+                     SM_ERR_DIVISION_BY_ZERO);
     ck_assert_int_eq(err.position, 9);
     sm_error_reset(&err);
     sm_node *none = sm_node_new(&arena, SM_NODE_VALUES, NULL); /* SELECT without FROM */
@@ -285,7 +307,8 @@ START_TEST(values_and_series)
     s->cols[0].type = T(INT64);
     s->series.start = i64c(1);
     s->series.stop = i64c(100000);
-    check_plan(aggregate(s, NULL, 0, (sm_agg_call[]){call(SM_AGG_SUM, col(0, T(INT64)))}, 1), "5000050000");
+    check_plan(aggregate(s, NULL, 0, (sm_agg_call[]){call(SM_AGG_SUM, col(0, T(INT64)))}, 1),
+               "5000050000");
     s->series.stop = nullc(T(INT64));
     check_plan(aggregate(s, NULL, 0, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1), "0");
 }
@@ -293,7 +316,8 @@ END_TEST
 
 START_TEST(plans_print_as_pipes)
 {
-    sm_expr *key[] = {col(0, T(TEXT))}, *kept[] = {col(1, sm_decimal(38, 0)), col(1, sm_decimal(38, 0))};
+    sm_expr *key[] = {col(0, T(TEXT))},
+            *kept[] = {col(1, sm_decimal(38, 0)), col(1, sm_decimal(38, 0))};
     sm_agg_call sum = call(SM_AGG_SUM, col(2, T(INT64)));
     sm_node *n = filter(scan(small()), op2(SM_OP_lt_i32, T(BOOL), col(1, T(INT32)), i32c(5)));
     n = aggregate(n, key, 1, &sum, 1);
@@ -315,7 +339,8 @@ END_TEST
 START_TEST(memory_may_run_out_anywhere)
 {
     sm_expr *key[] = {col(0, T(TEXT))};
-    sm_agg_call aggs[] = {call(SM_AGG_SUM, col(2, T(INT64))), call(SM_AGG_STDDEV_POP, col(1, T(INT32)))};
+    sm_agg_call aggs[] = {call(SM_AGG_SUM, col(2, T(INT64))),
+                          call(SM_AGG_STDDEV_POP, col(1, T(INT32)))};
     sm_order by = {col(1, sm_decimal(38, 0)), true, false};
     sm_node *n = limit(sort(aggregate(scan(small()), key, 1, aggs, 2), &by, 1), i64c(10), NULL);
     int failures = 0;

@@ -1,6 +1,7 @@
-/* Proofs, by trying: random typed expressions over columns of random ranges are evaluated as bound and as proved, for
- * rows of edge values, and must agree; and every node of the proved tree must keep what it claims (range, phys,
- * nullable, can_fail, no_check). SMELT_SEED chooses another sequence. */
+/* Proofs, by trying: random typed expressions over columns of random ranges are evaluated as bound
+ * and as proved, for rows of edge values, and must agree; and every node of the proved tree must
+ * keep what it claims (range, phys, nullable, can_fail, no_check). SMELT_SEED chooses another
+ * sequence. */
 #include "plan_parts.h"
 
 enum { N_COLS = 9, ROWS = 24, MOST_DEC = 38 };
@@ -20,7 +21,8 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(rnd() % n);
 }
 
-/* ---- columns --------------------------------------------------------------------------------------------- */
+/* ---- columns
+ * --------------------------------------------------------------------------------------------- */
 
 static sm_type col_types[N_COLS];
 static sm_range limits[N_COLS], ranges[N_COLS];
@@ -59,16 +61,15 @@ static sm_range limit_of(sm_type t)
     case SM_INT32: return (sm_range){true, INT32_MIN, INT32_MAX};
     case SM_DATE: return (sm_range){true, SM_DATE_MIN_DAYS, SM_DATE_MAX_DAYS};
     case SM_TIMESTAMP: return (sm_range){true, SM_TIMESTAMP_MIN_US, INT64_MAX};
-    case SM_DECIMAL:
-        most = sm_pow10(t.precision) - 1;
-        return (sm_range){true, -most, most};
+    case SM_DECIMAL: most = sm_pow10(t.precision) - 1; return (sm_range){true, -most, most};
     default: return (sm_range){true, INT64_MIN, INT64_MAX};
     }
 }
 
 static void make_columns(void)
 {
-    const sm_type types[N_COLS] = {T(BOOL), T(INT16), T(INT32), T(INT64), T(DATE), T(TIMESTAMP),
+    const sm_type types[N_COLS] = {T(BOOL),          T(INT16),          T(INT32),
+                                   T(INT64),         T(DATE),           T(TIMESTAMP),
                                    sm_decimal(9, 2), sm_decimal(18, 3), sm_decimal(30, 2)};
     for (uint32_t i = 0; i < N_COLS; i++) {
         col_types[i] = types[i];
@@ -95,7 +96,8 @@ static void put_int(sm_value *v, sm_phys p, sm_i128 x)
     }
 }
 
-/* ---- expressions ----------------------------------------------------------------------------------------- */
+/* ---- expressions
+ * ----------------------------------------------------------------------------------------- */
 
 static sm_expr *gen(sm_type_id id, int depth);
 
@@ -171,8 +173,10 @@ static unsigned at_most(unsigned a, unsigned most)
 static sm_expr *scaled_up(sm_expr *e, unsigned by)
 {
     unsigned p = at_most(e->type.precision + by, MOST_DEC);
-    if (p <= SM_DEC64_DIGITS) return with_imm(op1(SM_OP_up_d64, sm_decimal(p, e->type.scale + by), e), (int32_t)by, 0);
-    return with_imm(op1(SM_OP_up_d128, sm_decimal(p, e->type.scale + by), widened(e)), (int32_t)by, 0);
+    if (p <= SM_DEC64_DIGITS)
+        return with_imm(op1(SM_OP_up_d64, sm_decimal(p, e->type.scale + by), e), (int32_t)by, 0);
+    return with_imm(op1(SM_OP_up_d128, sm_decimal(p, e->type.scale + by), widened(e)), (int32_t)by,
+                    0);
 }
 
 /* As the binder would: 64 bits where the result's digits allow. */
@@ -186,11 +190,15 @@ static sm_expr *gen_decimal(int depth)
     case 1:
     case 2:
     case 3: {
-        static const sm_op ops[4][2] = {{SM_OP_add_d64, SM_OP_add_d128}, {SM_OP_sub_d64, SM_OP_sub_d128},
-                                        {SM_OP_mod_d64, SM_OP_mod_d128}, {SM_OP_mul_d64, SM_OP_mul_d128}};
+        static const sm_op ops[4][2] = {{SM_OP_add_d64, SM_OP_add_d128},
+                                        {SM_OP_sub_d64, SM_OP_sub_d128},
+                                        {SM_OP_mod_d64, SM_OP_mod_d128},
+                                        {SM_OP_mul_d64, SM_OP_mul_d128}};
         if (which < 3) {
-            if (a->type.scale < b->type.scale) a = scaled_up(a, (unsigned)(b->type.scale - a->type.scale));
-            if (b->type.scale < a->type.scale) b = scaled_up(b, (unsigned)(a->type.scale - b->type.scale));
+            if (a->type.scale < b->type.scale)
+                a = scaled_up(a, (unsigned)(b->type.scale - a->type.scale));
+            if (b->type.scale < a->type.scale)
+                b = scaled_up(b, (unsigned)(a->type.scale - b->type.scale));
             p = (a->type.precision > b->type.precision ? a : b)->type.precision + 1u;
             s = a->type.scale;
         } else {
@@ -209,7 +217,9 @@ static sm_expr *gen_decimal(int depth)
         if (!by) return a;
         if (!is_short(a) && digits <= SM_DEC64_DIGITS) digits = SM_DEC64_DIGITS + 1;
         sm_type t = sm_decimal(digits, s - by);
-        if (below(2)) return with_imm(op1(is_short(a) ? SM_OP_down_d64 : SM_OP_down_d128, t, a), (int32_t)by, 0);
+        if (below(2))
+            return with_imm(op1(is_short(a) ? SM_OP_down_d64 : SM_OP_down_d128, t, a), (int32_t)by,
+                            0);
         sm_expr *n = i32c((int32_t)(s - by));
         t = sm_decimal(digits > SM_DEC64_DIGITS ? digits : SM_DEC64_DIGITS + 1, s - by);
         return with_imm(op2(SM_OP_round_d128, t, widened(a), n), (int32_t)s, (int32_t)(s - by));
@@ -222,10 +232,12 @@ static sm_expr *gen_decimal(int depth)
     }
     case 8:
         return below(2) ? op1(SM_OP_i64_to_d128, sm_decimal(19, 0), gen(SM_INT64, depth))
-                        : with_imm(op1(SM_OP_floor_d128, sm_decimal(MOST_DEC, 0), widened(a)), (int32_t)s, 0);
+                        : with_imm(op1(SM_OP_floor_d128, sm_decimal(MOST_DEC, 0), widened(a)),
+                                   (int32_t)s, 0);
     default: {
-        static const int fields[] = {SM_FIELD_YEAR, SM_FIELD_MONTH, SM_FIELD_DOW, SM_FIELD_DOY, SM_FIELD_WEEK,
-                                     SM_FIELD_CENTURY, SM_FIELD_QUARTER, SM_FIELD_DAY};
+        static const int fields[] = {SM_FIELD_YEAR,    SM_FIELD_MONTH, SM_FIELD_DOW,
+                                     SM_FIELD_DOY,     SM_FIELD_WEEK,  SM_FIELD_CENTURY,
+                                     SM_FIELD_QUARTER, SM_FIELD_DAY};
         int32_t f = fields[below(SM_COUNT(fields))];
         sm_type t = sm_decimal(SM_DEC64_DIGITS, 0);
         return with_imm(below(2) ? op1(SM_OP_extract_date, t, gen(SM_DATE, depth))
@@ -238,7 +250,8 @@ static sm_expr *gen_decimal(int depth)
 static sm_expr *gen_bool(int depth)
 {
     static const sm_type_id ids[] = {SM_BOOL, SM_INT16, SM_INT32, SM_INT64, SM_DATE, SM_TIMESTAMP};
-    static const sm_op first[] = {SM_OP_eq_b, SM_OP_eq_i16, SM_OP_eq_i32, SM_OP_eq_i64, SM_OP_eq_i32, SM_OP_eq_i64};
+    static const sm_op first[] = {SM_OP_eq_b,   SM_OP_eq_i16, SM_OP_eq_i32,
+                                  SM_OP_eq_i64, SM_OP_eq_i32, SM_OP_eq_i64};
     uint32_t which = below(8), i = below(SM_COUNT(ids));
     sm_type t = T(BOOL);
     switch (which) {
@@ -267,9 +280,11 @@ static sm_expr *gen_date(int depth)
 
 static sm_expr *gen_timestamp(int depth)
 {
-    static const int fields[] = {SM_FIELD_YEAR, SM_FIELD_MONTH, SM_FIELD_DAY, SM_FIELD_HOUR, SM_FIELD_WEEK};
+    static const int fields[] = {SM_FIELD_YEAR, SM_FIELD_MONTH, SM_FIELD_DAY, SM_FIELD_HOUR,
+                                 SM_FIELD_WEEK};
     if (below(2)) return op1(SM_OP_date_to_ts, T(TIMESTAMP), gen(SM_DATE, depth));
-    return with_imm(op1(SM_OP_trunc_ts, T(TIMESTAMP), gen(SM_TIMESTAMP, depth)), fields[below(SM_COUNT(fields))], 0);
+    return with_imm(op1(SM_OP_trunc_ts, T(TIMESTAMP), gen(SM_TIMESTAMP, depth)),
+                    fields[below(SM_COUNT(fields))], 0);
 }
 
 static sm_expr *gen(sm_type_id id, int depth)
@@ -288,14 +303,16 @@ static sm_expr *gen(sm_type_id id, int depth)
     case SM_DECIMAL:
         if (below(7) == 0) { /* choices of wide values, some of which will be narrow */
             sm_expr *a = widened(gen(SM_DECIMAL, depth)), *b = widened(gen(SM_DECIMAL, depth));
-            return below(2) ? case3(a->type, gen(SM_BOOL, depth), a, b) : node2(SM_EXPR_COALESCE, a->type, a, b);
+            return below(2) ? case3(a->type, gen(SM_BOOL, depth), a, b)
+                            : node2(SM_EXPR_COALESCE, a->type, a, b);
         }
         return gen_decimal(depth);
     default: return gen_int(id, depth);
     }
 }
 
-/* ---- the check ------------------------------------------------------------------------------------------- */
+/* ---- the check
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct rows_of {
     sm_value row[N_COLS];
@@ -306,7 +323,8 @@ static char *shown(const sm_expr *e)
 {
     sm_col cols[N_COLS];
     char *out = NULL;
-    for (uint32_t i = 0; i < N_COLS; i++) cols[i] = (sm_col){sm_arena_printf(&arena, "c%u", i), col_types[i], true};
+    for (uint32_t i = 0; i < N_COLS; i++)
+        cols[i] = (sm_col){sm_arena_printf(&arena, "c%u", i), col_types[i], true};
     ck_assert_int_eq(sm_expr_print(e, cols, N_COLS, &arena, &out, NULL), SM_OK);
     return out;
 }
@@ -317,13 +335,16 @@ static bool claims_hold(const sm_expr *e, void *arg)
     const rows_of *r = arg;
     sm_value v;
     sm_status s = eval(e, r->row, &v);
-    ck_assert_msg(s == SM_OK || e->can_fail, "can_fail is wrong for %s in %s", shown(e), shown(r->whole));
+    ck_assert_msg(s == SM_OK || e->can_fail, "can_fail is wrong for %s in %s", shown(e),
+                  shown(r->whole));
     if (s != SM_OK) return true;
-    ck_assert_msg(!v.is_null || e->nullable, "nullable is wrong for %s in %s", shown(e), shown(r->whole));
+    ck_assert_msg(!v.is_null || e->nullable, "nullable is wrong for %s in %s", shown(e),
+                  shown(r->whole));
     if (v.is_null || !e->range.known) return true;
     sm_i128 x = sm_value_int(&v, e->phys);
-    ck_assert_msg(x >= e->range.lo && x <= e->range.hi, "range is wrong for %s in %s: %g, not in %g to %g", shown(e),
-                  shown(r->whole), (double)x, (double)e->range.lo, (double)e->range.hi);
+    ck_assert_msg(x >= e->range.lo && x <= e->range.hi,
+                  "range is wrong for %s in %s: %g, not in %g to %g", shown(e), shown(r->whole),
+                  (double)x, (double)e->range.lo, (double)e->range.hi);
     return true;
 }
 
@@ -354,16 +375,16 @@ static void compare_once(const sm_expr *bound, const sm_expr *proved)
     if (sa == SM_OK) {
         ck_assert_msg(a.is_null == b.is_null, "NULL differs: %s", shown(bound));
         if (!a.is_null)
-            ck_assert_msg(sm_value_int(&a, bound->phys) == sm_value_int(&b, proved->phys), "value differs: %s",
-                          shown(bound));
+            ck_assert_msg(sm_value_int(&a, bound->phys) == sm_value_int(&b, proved->phys),
+                          "value differs: %s", shown(bound));
     }
     sm_expr_walk(proved, claims_hold, &r);
 }
 
 START_TEST(proved_is_bound)
 {
-    static const sm_type_id ids[] = {SM_BOOL, SM_INT16, SM_INT32, SM_INT64, SM_DECIMAL, SM_DECIMAL, SM_DATE,
-                                     SM_TIMESTAMP};
+    static const sm_type_id ids[] = {SM_BOOL,    SM_INT16,   SM_INT32, SM_INT64,
+                                     SM_DECIMAL, SM_DECIMAL, SM_DATE,  SM_TIMESTAMP};
     const char *seed = getenv("SMELT_SEED");
     state = (uint64_t)_i * 1000003u + (seed ? strtoull(seed, NULL, 10) : 1);
     for (int trial = 0; trial < 200; trial++) {
@@ -376,7 +397,8 @@ START_TEST(proved_is_bound)
         for (int i = 0; i < ROWS; i++) compare_once(bound, proved);
         sm_arena_rewind(&arena);
     }
-    ck_assert_msg(n_proved > 10 && n_narrowed > 2, "the proofs are hardly exercised: %u, %u", n_proved, n_narrowed);
+    ck_assert_msg(n_proved > 10 && n_narrowed > 2, "the proofs are hardly exercised: %u, %u",
+                  n_proved, n_narrowed);
 }
 END_TEST
 
@@ -451,13 +473,16 @@ START_TEST(constants_are_compared_in_the_narrow_width)
                 sm_value row = {.i32 = d}, x, y;
                 OK(eval(bound, &row, &x));
                 OK(eval(p, &row, &y));
-                ck_assert_msg(x.b == y.b, "day %d, moment %ld, relation %u", d, (long)moments[m], relation);
+                ck_assert_msg(x.b == y.b, "day %d, moment %ld, relation %u", d, (long)moments[m],
+                              relation);
             }
         }
     }
-    sm_expr *p = proved_of(op2(SM_OP_lt_i64, T(BOOL), op1(SM_OP_i16_to_i64, T(INT64), col(1, T(INT16))), i64c(7)));
+    sm_expr *p = proved_of(
+        op2(SM_OP_lt_i64, T(BOOL), op1(SM_OP_i16_to_i64, T(INT64), col(1, T(INT16))), i64c(7)));
     ck_assert_int_eq(p->op, SM_OP_lt_i16);
-    p = proved_of(op2(SM_OP_lt_i64, T(BOOL), op1(SM_OP_i16_to_i64, T(INT64), col(1, T(INT16))), i64c(70000)));
+    p = proved_of(
+        op2(SM_OP_lt_i64, T(BOOL), op1(SM_OP_i16_to_i64, T(INT64), col(1, T(INT16))), i64c(70000)));
     ck_assert_int_eq(p->op, SM_OP_lt_i64);
     ck_assert(p->range.lo == 1);
 }

@@ -1,8 +1,9 @@
-/* Sinks: groups in order of their first row in every grouping mode, merging of workers, errors of results; and rows
- * sorted, cut and kept stable, against a plain sort. */
+/* Sinks: groups in order of their first row in every grouping mode, merging of workers, errors of
+ * results; and rows sorted, cut and kept stable, against a plain sort. */
 #include "plan_run.h"
 
-/* The same groups three ways: k is text of few values, the same as an integer, and as a double (hashed). */
+/* The same groups three ways: k is text of few values, the same as an integer, and as a double
+ * (hashed). */
 static sm_version *keyed(int n_rows, int n_keys)
 {
     const sm_type types[] = {T(TEXT), T(INT32), T(FLOAT64), T(INT64)};
@@ -23,12 +24,15 @@ static sm_type key_type(uint32_t i)
     return i == 0 ? T(TEXT) : i == 1 ? T(INT32) : T(FLOAT64);
 }
 
-static const char *counted(sm_version *v, uint32_t key, bool proved, unsigned workers, sm_group_mode *mode)
+static const char *counted(sm_version *v, uint32_t key, bool proved, unsigned workers,
+                           sm_group_mode *mode)
 {
     sm_expr *keys[] = {col(key, key_type(key))}, *x = col(3, T(INT64));
-    sm_agg_call aggs[] = {call(SM_AGG_SUM, x), call(SM_AGG_MIN, x), call(SM_AGG_COUNT, x), call(SM_AGG_COUNT_ALL, NULL)};
+    sm_agg_call aggs[] = {call(SM_AGG_SUM, x), call(SM_AGG_MIN, x), call(SM_AGG_COUNT, x),
+                          call(SM_AGG_COUNT_ALL, NULL)};
     sm_node *n = aggregate(scan(v), keys, 1, aggs, 4);
-    sm_expr *without_key[] = {col(1, sm_decimal(38, 0)), col(2, T(INT64)), col(3, T(INT64)), col(4, T(INT64))};
+    sm_expr *without_key[] = {col(1, sm_decimal(38, 0)), col(2, T(INT64)), col(3, T(INT64)),
+                              col(4, T(INT64))};
     sm_pipelines l;
     OK(sm_pipelines_build(&arena, n, &l, &err));
     OK(sm_pipeline_prepare(l.list, &arena, NULL, NULL, 0, NULL, &err));
@@ -49,7 +53,9 @@ START_TEST(modes_agree)
         for (uint32_t key = 0; key < 3; key++) {
             for (int way = 0; way < 4; way++) {
                 ck_assert_str_eq(counted(v, key, way & 1, way & 2 ? 3 : 1, &mode), expected);
-                ck_assert_int_eq(mode, key == 2 ? SM_GROUPS_HASH : keys[i] == 5 ? SM_GROUPS_TINY : SM_GROUPS_DIRECT);
+                ck_assert_int_eq(mode, key == 2       ? SM_GROUPS_HASH
+                                       : keys[i] == 5 ? SM_GROUPS_TINY
+                                                      : SM_GROUPS_DIRECT);
             }
         }
     }
@@ -59,15 +65,18 @@ END_TEST
 START_TEST(keys_come_back_from_codes)
 {
     sm_expr *keys[] = {col(1, T(INT32)), col(0, T(TEXT))};
-    check_plan(aggregate(scan(keyed(9, 3)), keys, 2, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1),
-               "-3|a key of some length 00|3\n~|~|2\n-1|a key of some length 02|2\n-2|a key of some length 01|2");
+    check_plan(
+        aggregate(scan(keyed(9, 3)), keys, 2, (sm_agg_call[]){call(SM_AGG_COUNT_ALL, NULL)}, 1),
+        "-3|a key of some length 00|3\n~|~|2\n-1|a key of some length 02|2\n-2|a key of some "
+        "length 01|2");
 }
 END_TEST
 
 START_TEST(nothing_gives_one_group_or_none)
 {
     sm_expr *x = col(3, T(INT64)), *key[] = {col(1, T(INT32))};
-    sm_agg_call aggs[] = {call(SM_AGG_COUNT_ALL, NULL), call(SM_AGG_SUM, x), call(SM_AGG_AVG, x), call(SM_AGG_MIN, x)};
+    sm_agg_call aggs[] = {call(SM_AGG_COUNT_ALL, NULL), call(SM_AGG_SUM, x), call(SM_AGG_AVG, x),
+                          call(SM_AGG_MIN, x)};
     sm_version *empty = keyed(0, 3);
     check_plan(aggregate(scan(empty), NULL, 0, aggs, 4), "0|~|~|~");
     check_plan(aggregate(scan(empty), key, 1, aggs, 4), "");
@@ -80,8 +89,13 @@ END_TEST
 START_TEST(distinct_keeps_first_rows)
 {
     const sm_type types[] = {T(FLOAT64), T(TEXT)};
-    sm_value rows[][2] = {{VF(0.0), vtext("x")}, {VF(-0.0), vtext("x")}, {NIL, vtext("x")}, {NIL, vtext("x")},
-                          {NIL, NIL},            {VF(1.5), vtext("x")},  {VF(0.0), vtext("x")}};
+    sm_value rows[][2] = {{VF(0.0), vtext("x")},
+                          {VF(-0.0), vtext("x")},
+                          {NIL, vtext("x")},
+                          {NIL, vtext("x")},
+                          {NIL, NIL},
+                          {VF(1.5), vtext("x")},
+                          {VF(0.0), vtext("x")}};
     sm_node *n = sm_node_new(&arena, SM_NODE_DISTINCT, scan(table(types, 2, &rows[0][0], 7)));
     check_plan(n, "0|x\n~|x\n~|~\n1.5|x");
 }
@@ -91,9 +105,11 @@ START_TEST(distinct_aggregates)
 {
     const sm_type types[] = {T(INT64)};
     sm_value rows[] = {V64(3), V64(3), NIL, V64(4), V64(3)};
-    sm_agg_call sum = call(SM_AGG_SUM, col(0, T(INT64))), count = call(SM_AGG_COUNT, col(0, T(INT64)));
+    sm_agg_call sum = call(SM_AGG_SUM, col(0, T(INT64))),
+                count = call(SM_AGG_COUNT, col(0, T(INT64)));
     sum.distinct = count.distinct = true;
-    check_plan(aggregate(scan(table(types, 1, rows, 5)), NULL, 0, (sm_agg_call[]){sum, count}, 2), "7|2");
+    check_plan(aggregate(scan(table(types, 1, rows, 5)), NULL, 0, (sm_agg_call[]){sum, count}, 2),
+               "7|2");
 }
 END_TEST
 
@@ -131,7 +147,9 @@ START_TEST(float_sums_have_the_same_bits_by_partials)
 }
 END_TEST
 
-/* ---- rows ------------------------------------------------------------------------------------------------ */
+/* ---- rows
+ * ------------------------------------------------------------------------------------------------
+ */
 
 enum { SORTED_ROWS = 300 };
 
@@ -166,14 +184,16 @@ START_TEST(sorting_is_stable_and_cut)
     }
     sm_version *v = table(types, 3, &sort_rows_of[0][0], SORTED_ROWS);
     for (int way = 0; way < 16; way++) {
-        sm_order orders[] = {{col(0, T(INT32)), way & 1, way & 2}, {col(1, T(INT32)), way & 4, way & 8}};
+        sm_order orders[] = {{col(0, T(INT32)), way & 1, way & 2},
+                             {col(1, T(INT32)), way & 4, way & 8}};
         sm_value *sorted[SORTED_ROWS];
         sort_orders = orders;
         for (int r = 0; r < SORTED_ROWS; r++) sorted[r] = sort_rows_of[r];
         qsort(sorted, SORTED_ROWS, sizeof *sorted, by_orders);
         static const int cuts[][2] = {{-1, 0}, {10, 0}, {10, 5}, {250, 40}, {0, 3}, {5, 400}};
         for (size_t k = 0; k < SM_COUNT(cuts); k++) {
-            sm_node *n = limit(sort(scan(v), orders, 2), cuts[k][0] < 0 ? NULL : i64c(cuts[k][0]), i64c(cuts[k][1]));
+            sm_node *n = limit(sort(scan(v), orders, 2), cuts[k][0] < 0 ? NULL : i64c(cuts[k][0]),
+                               i64c(cuts[k][1]));
             sm_version *out;
             OK(run_plan(n, true, 1, &out));
             int left = SORTED_ROWS - cuts[k][1], most = cuts[k][0] < 0 ? SORTED_ROWS : cuts[k][0];

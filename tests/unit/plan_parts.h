@@ -27,24 +27,46 @@ static void teardown(void)
 }
 
 #define OK(call) ck_assert_msg((call) == SM_OK, "%s: %s %s", #call, err.sqlstate, err.message)
-#define T(id) sm_type_of(SM_##id)
+#define T(id)    sm_type_of(SM_##id)
 
-static inline sm_expr *col(uint32_t i, sm_type t) { return sm_expr_column(&arena, i, t, true); }
-static inline sm_expr *i32c(int32_t v) { return sm_expr_const(&arena, T(INT32), &(sm_value){.i32 = v}); }
-static inline sm_expr *i64c(int64_t v) { return sm_expr_const(&arena, T(INT64), &(sm_value){.i64 = v}); }
-static inline sm_expr *f64c(double v) { return sm_expr_const(&arena, T(FLOAT64), &(sm_value){.f64 = v}); }
-static inline sm_expr *boolc(bool v) { return sm_expr_const(&arena, T(BOOL), &(sm_value){.b = v}); }
-static inline sm_expr *nullc(sm_type t) { return sm_expr_null(&arena, t); }
+static inline sm_expr *col(uint32_t i, sm_type t)
+{
+    return sm_expr_column(&arena, i, t, true);
+}
+static inline sm_expr *i32c(int32_t v)
+{
+    return sm_expr_const(&arena, T(INT32), &(sm_value){.i32 = v});
+}
+static inline sm_expr *i64c(int64_t v)
+{
+    return sm_expr_const(&arena, T(INT64), &(sm_value){.i64 = v});
+}
+static inline sm_expr *f64c(double v)
+{
+    return sm_expr_const(&arena, T(FLOAT64), &(sm_value){.f64 = v});
+}
+static inline sm_expr *boolc(bool v)
+{
+    return sm_expr_const(&arena, T(BOOL), &(sm_value){.b = v});
+}
+static inline sm_expr *nullc(sm_type t)
+{
+    return sm_expr_null(&arena, t);
+}
 static inline sm_expr *textc(const char *s)
 {
-    return sm_expr_const(&arena, T(TEXT), &(sm_value){.text = sm_text_view(s, (uint32_t)strlen(s))});
+    return sm_expr_const(&arena, T(TEXT),
+                         &(sm_value){.text = sm_text_view(s, (uint32_t)strlen(s))});
 }
 static inline sm_expr *decc(int64_t v, unsigned precision, unsigned scale)
 {
     sm_value x = {.i128 = v};
     return sm_expr_const(&arena, sm_decimal(precision, scale), &x);
 }
-static inline sm_expr *op1(sm_op op, sm_type t, sm_expr *a) { return sm_expr_op(&arena, op, t, &a, 1); }
+static inline sm_expr *op1(sm_op op, sm_type t, sm_expr *a)
+{
+    return sm_expr_op(&arena, op, t, &a, 1);
+}
 static inline sm_expr *op2(sm_op op, sm_type t, sm_expr *a, sm_expr *b)
 {
     return sm_expr_op(&arena, op, t, (sm_expr *[]){a, b}, 2);
@@ -57,7 +79,10 @@ static inline sm_expr *case3(sm_type t, sm_expr *c, sm_expr *a, sm_expr *b)
 {
     return sm_expr_node(&arena, SM_EXPR_CASE, t, (sm_expr *[]){c, a, b}, 3);
 }
-static inline sm_expr *is_null(sm_expr *a) { return sm_expr_node(&arena, SM_EXPR_IS_NULL, T(BOOL), &a, 1); }
+static inline sm_expr *is_null(sm_expr *a)
+{
+    return sm_expr_node(&arena, SM_EXPR_IS_NULL, T(BOOL), &a, 1);
+}
 
 static inline sm_status eval(const sm_expr *e, const sm_value *row, sm_value *out)
 {

@@ -1,29 +1,37 @@
-/* Tables, plan nodes, and the plainest possible executor of pipelines, for the suites of src/plan: every row by the
- * scalar evaluator, over the bound or the proved expressions. */
+/* Tables, plan nodes, and the plainest possible executor of pipelines, for the suites of src/plan:
+ * every row by the scalar evaluator, over the bound or the proved expressions. */
 #ifndef SM_TEST_PLAN_RUN_H
 #define SM_TEST_PLAN_RUN_H
 
 #include "plan/sink.h"
 #include "plan_parts.h"
 
-#define NIL ((sm_value){.is_null = true})
+#define NIL    ((sm_value){.is_null = true})
 #define V32(x) ((sm_value){.i32 = (x)})
 #define V64(x) ((sm_value){.i64 = (x)})
-#define VF(x) ((sm_value){.f64 = (x)})
-#define VB(x) ((sm_value){.b = (x)})
+#define VF(x)  ((sm_value){.f64 = (x)})
+#define VB(x)  ((sm_value){.b = (x)})
 
-static inline sm_value vtext(const char *s) { return (sm_value){.text = sm_text_view(s, (uint32_t)strlen(s))}; }
+static inline sm_value vtext(const char *s)
+{
+    return (sm_value){.text = sm_text_view(s, (uint32_t)strlen(s))};
+}
 
-static void drop_version(void *v) { sm_version_unref(v); }
+static void drop_version(void *v)
+{
+    sm_version_unref(v);
+}
 
 /* A table of these rows; lives until the arena goes. */
-static inline sm_version *table(const sm_type *types, uint32_t n_cols, const sm_value *values, uint64_t n_rows)
+static inline sm_version *table(const sm_type *types, uint32_t n_cols, const sm_value *values,
+                                uint64_t n_rows)
 {
     static char names[8][3] = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"};
     sm_table_col cols[8] = {{0}};
     sm_builder *b;
     sm_version *v;
-    for (uint32_t i = 0; i < n_cols; i++) cols[i] = (sm_table_col){.name = names[i], .type = types[i]};
+    for (uint32_t i = 0; i < n_cols; i++)
+        cols[i] = (sm_table_col){.name = names[i], .type = types[i]};
     OK(sm_builder_new(&mem, cols, n_cols, NULL, &b, &err));
     for (uint64_t r = 0; r < n_rows; r++) OK(sm_builder_row(b, values + r * n_cols, &err));
     OK(sm_builder_finish(b, &v, &err));
@@ -38,7 +46,8 @@ static inline sm_node *scan(sm_version *v)
     n->scan.version = v;
     n->n_cols = v->n_cols;
     n->cols = SM_NEW_N(&arena, sm_col, v->n_cols);
-    for (uint32_t i = 0; i < v->n_cols; i++) n->cols[i] = (sm_col){v->cols[i].name, v->cols[i].type, true};
+    for (uint32_t i = 0; i < v->n_cols; i++)
+        n->cols[i] = (sm_col){v->cols[i].name, v->cols[i].type, true};
     return n;
 }
 
@@ -76,8 +85,8 @@ static inline sm_agg_call call(sm_agg_fn fn, sm_expr *arg)
     return c;
 }
 
-static inline sm_node *aggregate(sm_node *in, sm_expr *const *keys, uint32_t n_keys, const sm_agg_call *aggs,
-                                 uint32_t n_aggs)
+static inline sm_node *aggregate(sm_node *in, sm_expr *const *keys, uint32_t n_keys,
+                                 const sm_agg_call *aggs, uint32_t n_aggs)
 {
     sm_node *n = sm_node_new(&arena, SM_NODE_AGGREGATE, in);
     name_cols(n, n_keys + n_aggs);
@@ -115,7 +124,8 @@ static inline sm_node *limit(sm_node *in, sm_expr *most, sm_expr *offset)
     return n;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------- */
+/* ---- running
+ * --------------------------------------------------------------------------------------------- */
 
 /* A row through the steps. False: it left. The row that comes out is in *row. */
 static inline bool through_steps(const sm_pipeline *p, bool proved, sm_value **row)
@@ -123,9 +133,12 @@ static inline bool through_steps(const sm_pipeline *p, bool proved, sm_value **r
     for (uint32_t i = 0; i < p->n_steps; i++) {
         const sm_step *s = &p->steps[i];
         sm_value *out = SM_NEW_N(&arena, sm_value, s->n_exprs + 1);
-        for (uint32_t k = 0; k < s->n_exprs; k++) OK(eval((proved ? s->proved : s->exprs)[k], *row, &out[k]));
-        if (s->kind == SM_STEP_PROJECT) *row = out;
-        else if (out->is_null || !out->b) return false;
+        for (uint32_t k = 0; k < s->n_exprs; k++)
+            OK(eval((proved ? s->proved : s->exprs)[k], *row, &out[k]));
+        if (s->kind == SM_STEP_PROJECT)
+            *row = out;
+        else if (out->is_null || !out->b)
+            return false;
     }
     return true;
 }
@@ -138,14 +151,16 @@ static inline uint32_t code_of(const sm_pipeline *p, const sm_value *row)
     uint16_t code;
     for (uint32_t i = 0; i < p->agg.layout.n_keys; i++) {
         valid[i] = !row[i].is_null;
-        cols[i] = (sm_vec){(void *)(uintptr_t)&row[i], &valid[i], NULL, sm_type_phys(p->agg.layout.keys[i].type)};
+        cols[i] = (sm_vec){(void *)(uintptr_t)&row[i], &valid[i], NULL,
+                           sm_type_phys(p->agg.layout.keys[i].type)};
     }
     sm_batch b = {.cols = cols, .n_cols = p->agg.layout.n_keys, .n_rows = 1, .n_sel = 1};
     sm_agg_codes(&p->agg, &b, &code);
     return code;
 }
 
-static inline void aggregate_row(const sm_pipeline *p, sm_agg_local *l, const sm_value *row, uint64_t number, bool proved)
+static inline void aggregate_row(const sm_pipeline *p, sm_agg_local *l, const sm_value *row,
+                                 uint64_t number, bool proved)
 {
     const sm_group_layout *lay = &p->agg.layout;
     bool lanes = p->agg.mode <= SM_GROUPS_TINY;
@@ -157,7 +172,8 @@ static inline void aggregate_row(const sm_pipeline *p, sm_agg_local *l, const sm
     } else {
         uint32_t code = lay->n_keys ? code_of(p, row) : 0;
         ck_assert_uint_lt(code, p->agg.n_codes);
-        state = lanes ? l->lanes + (size_t)code * lay->lanes_bytes : l->direct + (size_t)code * lay->row_bytes;
+        state = lanes ? l->lanes + (size_t)code * lay->lanes_bytes
+                      : l->direct + (size_t)code * lay->row_bytes;
         uint64_t first;
         memcpy(&first, state, 8);
         if (number < first) memcpy(state, &number, 8);
@@ -165,19 +181,22 @@ static inline void aggregate_row(const sm_pipeline *p, sm_agg_local *l, const sm
     for (uint32_t i = 0; i < lay->n_accums; i++) {
         const sm_accum *acc = &lay->accums[i];
         sm_value v = acc->arg_col >= 0 ? row[acc->arg_col] : (sm_value){.is_null = false};
-        if (acc->filter_col >= 0 && (row[acc->filter_col].is_null || !row[acc->filter_col].b)) continue;
+        if (acc->filter_col >= 0 && (row[acc->filter_col].is_null || !row[acc->filter_col].b))
+            continue;
         if (v.is_null) continue;
         if (proved && acc->arg_col >= 0 && sm_type_phys(acc->type) == SM_PHYS_I128 &&
             p->steps[p->n_steps - 1].proved[acc->arg_col]->phys == SM_PHYS_I64)
             v.i128 = v.i64;
         unsigned lane = lay->lanes > 1 ? (unsigned)(number % lay->lanes) : 0;
-        OK(sm_acc_add(acc, state + (lanes ? acc->lanes_offset : acc->offset), lane, &v, &l->arena, &err));
+        OK(sm_acc_add(acc, state + (lanes ? acc->lanes_offset : acc->offset), lane, &v, &l->arena,
+                      &err));
     }
 }
 
-/* Runs a prepared pipeline; the output lives until the arena goes. Workers: parts of the morsels with states of their
- * own, merged at the end (AGG). */
-static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned workers, sm_version **out)
+/* Runs a prepared pipeline; the output lives until the arena goes. Workers: parts of the morsels
+ * with states of their own, merged at the end (AGG). */
+static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned workers,
+                                     sm_version **out)
 {
     const sm_expr **inputs = NULL;
     OK(sm_prove_source(&arena, &p->source, &inputs, &err));
@@ -191,8 +210,10 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
         sm_agg_local *l = &locals[m % workers];
         sm_builder *b = NULL;
         OK(sm_source_pin(&p->source, m, &pin, &err));
-        if (p->sink == SM_SINK_ROWS) OK(sm_builder_new(&mem, p->in_cols, p->n_in, NULL, &b, &err));
-        else sm_agg_morsel_begin(l);
+        if (p->sink == SM_SINK_ROWS)
+            OK(sm_builder_new(&mem, p->in_cols, p->n_in, NULL, &b, &err));
+        else
+            sm_agg_morsel_begin(l);
         for (uint32_t r = 0; r < pin.chunk->n_rows; r++) {
             sm_value *row = SM_NEW_N(&arena, sm_value, p->source.n_cols + 1);
             for (uint32_t c = 0; c < p->source.n_cols; c++) {
@@ -202,8 +223,10 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
                 if (narrow && !row[c].is_null) row[c].i64 = (int64_t)row[c].i128;
             }
             if (!through_steps(p, proved, &row)) continue;
-            if (b) OK(sm_builder_row(b, row, &err));
-            else aggregate_row(p, l, row, pin.first_row + r, proved);
+            if (b)
+                OK(sm_builder_row(b, row, &err));
+            else
+                aggregate_row(p, l, row, pin.first_row + r, proved);
         }
         if (b) {
             OK(sm_builder_finish(b, &parts[m], &err));
@@ -236,7 +259,8 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
 }
 
 /* Builds, prepares and runs a whole plan. */
-static inline sm_status run_plan(const sm_node *plan, bool proved, unsigned workers, sm_version **out)
+static inline sm_status run_plan(const sm_node *plan, bool proved, unsigned workers,
+                                 sm_version **out)
 {
     sm_pipelines list;
     OK(sm_pipelines_build(&arena, plan, &list, &err));
@@ -262,7 +286,8 @@ static inline const char *rows_text(const sm_version *v)
         for (uint32_t i = 0; i < v->n_cols; i++) {
             char buffer[SM_FORMAT_BYTES + 1];
             sm_value x;
-            sm_chunk_col_get(&v->chunks[c]->cols[i], v->cols[i].type, (uint32_t)(r - v->first_row[c]), &x);
+            sm_chunk_col_get(&v->chunks[c]->cols[i], v->cols[i].type,
+                             (uint32_t)(r - v->first_row[c]), &x);
             const char *s = "~";
             if (!x.is_null && v->cols[i].type.id == SM_TEXT) {
                 s = sm_arena_strndup(&arena, sm_text_bytes(&x.text), x.text.len);
