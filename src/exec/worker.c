@@ -138,7 +138,8 @@ static sm_status end_morsel(sm_run_worker *rw, uint64_t unit)
     if (run->p->sink == SM_SINK_ROWS) {
         sm_builder *b = rw->w.rows;
         rw->w.rows = NULL;
-        return sm_builder_finish(b, &run->parts[unit], &rw->w.err);
+        SM_TRY(sm_builder_finish(b, &run->parts[unit], &rw->w.err));
+        return sm_rows_trim(run->p, &run->parts[unit], rw->w.mem, &rw->w.err);
     }
     const sm_agg_sink *sink = &run->p->agg;
     if (sink->mode > SM_GROUPS_TINY) return SM_OK;

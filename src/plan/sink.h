@@ -43,4 +43,8 @@ void sm_agg_codes(const sm_agg_sink *s, const sm_batch *b, uint16_t *codes);
 sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_t n_parts,
                          sm_mem *mem, sm_version **out, sm_error *err);
 
+/** ORDER BY with LIMIT: leaves only those rows of a morsel's part that can be in the result, so that
+ *  parts stay small. Does nothing where that would not gain much. */
+sm_status sm_rows_trim(const sm_pipeline *p, sm_version **part, sm_mem *mem, sm_error *err);
+
 #endif

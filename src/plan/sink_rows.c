@@ -260,3 +260,20 @@ sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_
     sm_arena_reset(&r.scratch);
     return status;
 }
+
+sm_status sm_rows_trim(const sm_pipeline *p, sm_version **part, sm_mem *mem, sm_error *err)
+{
+    const sm_rows_sink *s = &p->rows;
+    uint64_t most = s->limit_rows + s->offset_rows;
+    if (!s->n_orders || most < s->limit_rows || most > (*part)->n_rows / 2) return SM_OK;
+    sm_pipeline first = *p;
+    first.rows.limit_rows = most;
+    first.rows.offset_rows = 0;
+    first.n_out = p->n_in;
+    first.out_cols = p->in_cols;
+    sm_version *trimmed;
+    SM_TRY(sm_rows_finish(&first, part, 1, mem, &trimmed, err));
+    sm_version_unref(*part);
+    *part = trimmed;
+    return SM_OK;
+}

@@ -242,6 +242,29 @@ START_TEST(limit_without_order_takes_the_first)
 }
 END_TEST
 
+START_TEST(trimmed_parts_keep_what_may_be_needed)
+{
+    sm_node *n = sm_node_new(&arena, SM_NODE_SERIES, NULL);
+    name_cols(n, 1);
+    n->cols[0].type = T(INT32);
+    n->series.start = i32c(1);
+    n->series.stop = i32c(100);
+    sm_order down = {col(0, T(INT32)), true, false};
+    sm_pipelines l;
+    OK(sm_pipelines_build(&arena, limit(sort(n, &down, 1), i64c(3), i64c(2)), &l, &err));
+    OK(sm_pipeline_prepare(l.list, &arena, NULL, NULL, 0, NULL, &err));
+    sm_value rows[100];
+    for (int i = 0; i < 100; i++) rows[i] = V32(i + 1);
+    sm_version *part = sm_version_ref(table((sm_type[]){T(INT32)}, 1, rows, 100));
+    OK(sm_rows_trim(l.list, &part, &mem, &err));
+    ck_assert_str_eq(rows_text(part), "100\n99\n98\n97\n96");
+    l.list->rows.limit_rows = 90;
+    OK(sm_rows_trim(l.list, &part, &mem, &err));
+    ck_assert_uint_eq(part->n_rows, 5);
+    sm_version_unref(part);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sink");
@@ -259,5 +282,6 @@ int main(void)
     tcase_add_test(c, sorting_is_stable_and_cut);
     tcase_add_test(c, sorting_text_floats_and_decimals);
     tcase_add_test(c, limit_without_order_takes_the_first);
+    tcase_add_test(c, trimmed_parts_keep_what_may_be_needed);
     return run_suite(s);
 }

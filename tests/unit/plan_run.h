@@ -230,6 +230,7 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
         }
         if (b) {
             OK(sm_builder_finish(b, &parts[m], &err));
+            OK(sm_rows_trim(p, &parts[m], &mem, &err));
         } else if (p->agg.order_sensitive && p->agg.mode <= SM_GROUPS_TINY) {
             void *partial = SM_NEW_N(&arena, char, p->agg.n_codes * p->agg.layout.row_bytes);
             OK(sm_agg_morsel_end(l, partial, &err));
