@@ -39,6 +39,7 @@ typedef struct sm_jit_args {
     uint32_t last_mask;   /* rows of the last block that exist */
     int32_t status;       /* sm_status of a failed host call */
     sm_opctx *cx;         /* for CALL bodies: scratch, err NULL */
+    uint64_t rows_out;    /* refusal: rows of the refused block that were committed before (after an expanding probe) */
     uint64_t *step_rows;  /* rows that leave each step, added up (n_steps of them); NULL: not counted */
 } sm_jit_args;
 

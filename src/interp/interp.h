@@ -27,6 +27,10 @@ typedef struct sm_worker {
     sm_builder *rows;    /* SM_SINK_ROWS: where rows go now */
     uint64_t rows_left;  /* SM_SINK_ROWS with LIMIT and no order: the morsel may stop after so many
                             rows; else UINT64_MAX */
+    /* Row tier: so many rows that reach the sink are not handed to it, being committed already. */
+    uint64_t drop_rows;
+    /* Batch tier: rows committed of the batch that was refused, which the replay must drop. */
+    uint64_t rows_out;
     uint32_t batch_rows; /* 1..SM_BATCH_ROWS */
     bool timing;
     sm_step_stats *stats; /* [0] source, then steps, then the sink */

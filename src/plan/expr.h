@@ -18,7 +18,10 @@ typedef enum sm_expr_kind {
     SM_EXPR_OR,     /* args >= 2; later ones only where no earlier one is TRUE */
     SM_EXPR_CASE,   /* args: condition, value, condition, value, ..., else: always an odd number */
     SM_EXPR_COALESCE, /* args >= 1; later ones only where all earlier ones are NULL */
-    SM_EXPR_IS_NULL   /* one arg; never NULL itself */
+    SM_EXPR_IS_NULL,  /* one arg; never NULL itself */
+    /* Only from the binder to sm_unnest, which turns them into joins: */
+    SM_EXPR_OUTER,   /* column of a query `level` (imm[0], from 1) further out */
+    SM_EXPR_SUBQUERY /* subquery->plan over args; see sm_subquery */
 } sm_expr_kind;
 
 /* What is known of an expression's values in one execution. */
@@ -29,6 +32,21 @@ typedef struct sm_range {
 } sm_range;
 
 typedef struct sm_expr sm_expr;
+struct sm_node;
+
+typedef enum sm_subquery_kind {
+    SM_SUBQUERY_SCALAR, /* one column, at most one row (more: 21000); no row is NULL */
+    SM_SUBQUERY_EXISTS, /* bool, never NULL */
+    SM_SUBQUERY_ANY,    /* args[i] op plan column i, for all i: TRUE if some row is, else NULL if some is NULL; IN is = ANY */
+    SM_SUBQUERY_ALL     /* NOT (args negated-op ANY): FALSE if some row is, else NULL if some is NULL */
+} sm_subquery_kind;
+
+typedef struct sm_subquery {
+    sm_subquery_kind kind;
+    struct sm_node *plan; /* may hold SM_EXPR_OUTER of this query and further out */
+    sm_op *compare;       /* ANY, ALL: n_args comparisons; both sides already have one type */
+} sm_subquery;
+
 struct sm_expr {
     sm_expr_kind kind;
     sm_type type;
@@ -37,7 +55,8 @@ struct sm_expr {
     uint32_t n_args;
     sm_expr **args;
     sm_value value;   /* CONST */
-    uint32_t column;  /* COLUMN: index in the input row; PARAM: number, from 1 */
+    uint32_t column;  /* COLUMN, OUTER: index in the input row; PARAM: number, from 1 */
+    sm_subquery *subquery;
     int32_t position; /* in the statement, characters, from 1; 0 = unknown */
     /* set by sm_prove, else from the type: */
     sm_phys phys; /* of the values; I64 instead of I128 where the range allows */

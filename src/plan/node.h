@@ -34,10 +34,26 @@ typedef struct sm_order {
     bool desc, nulls_first;
 } sm_order;
 
+/* Kinds of join. The left side is probed, the right side is built. Output columns: left's, then right's; SEMI and the
+ * ANTI kinds: left's; MARK: left's, then one bool. */
+typedef enum sm_join_kind {
+#define SM_JOIN(id, name, left_nullable, right_nullable) SM_JOIN_##id,
+#include "joins.def"
+#undef SM_JOIN
+    SM_N_JOINS
+} sm_join_kind;
+
+/* A subplan that is computed once and read by several SHARED nodes (a materialised CTE). */
+typedef struct sm_shared {
+    const char *name;
+    struct sm_node *plan;
+} sm_shared;
+
 typedef struct sm_node sm_node;
 struct sm_node {
     sm_node_kind kind;
-    sm_node *input;
+    sm_node *input; /* JOIN, UNION_ALL: the left one */
+    sm_node *right; /* JOIN, UNION_ALL */
     uint32_t n_cols;
     sm_col *cols;
     uint32_t
@@ -73,6 +89,16 @@ struct sm_node {
         struct {
             sm_expr *limit, *offset; /* bigint, no columns; NULL = none */
         } limit;
+        struct {
+            sm_join_kind kind;
+            uint32_t n_keys;       /* 0: nested loop */
+            sm_expr **left_keys;   /* over left's columns */
+            sm_expr **right_keys;  /* over right's columns, same types */
+            bool *null_safe;       /* IS NOT DISTINCT FROM: NULL keys are equal */
+            sm_expr *residual;     /* bool over left's columns, then right's; NULL = none */
+            bool lateral;          /* right has SM_EXPR_OUTER of left; only before sm_unnest */
+        } join;
+        sm_shared *shared;
     };
 };
 
@@ -86,6 +112,9 @@ typedef enum sm_stmt_kind {
     SM_STMT_INSERT, /* plan gives the rows, already cast to the table's columns */
     SM_STMT_COPY_FROM,
     SM_STMT_COPY_TO,
+    SM_STMT_CREATE_VIEW,
+    SM_STMT_DROP_VIEW,
+    SM_STMT_CREATE_AS, /* table, cols; plan gives the rows */
     SM_STMT_SET, /* SET name = value */
     SM_STMT_NONE /* empty text, or accepted without effect (BEGIN, COMMIT, ANALYZE) */
 } sm_stmt_kind;
@@ -110,6 +139,8 @@ typedef struct sm_stmt {
     struct sm_csv_options *copy;      /* COPY */
     const char *reject_table;         /* COPY ... reject_table 'name' */
     const char *set_name, *set_value; /* SET */
+    const char *view_text;            /* CREATE VIEW: the query's text, bound anew wherever it is used */
+    bool or_replace;
 } sm_stmt;
 
 /** Writes the plan as a pipe plan that the pipe parser reads back, one step a line. */

@@ -17,7 +17,21 @@
 #include "runtime/group_table.h"
 #include "storage/source.h"
 
-typedef enum sm_step_kind { SM_STEP_FILTER, SM_STEP_PROJECT } sm_step_kind;
+typedef enum sm_step_kind { SM_STEP_FILTER, SM_STEP_PROJECT, SM_STEP_PROBE } sm_step_kind;
+
+/* Probing a hash table (or, without keys, every build row). Output columns: the input's, then
+ * `n_build` columns of the build side (none for SEMI and ANTI; one bool for MARK). Rows leave in order
+ * of the probing row, and for one probing row in build order. */
+typedef struct sm_probe {
+    sm_join_kind kind; /* RIGHT and FULL: unmatched build rows are a pipeline of their own */
+    uint32_t build;    /* number of the pipeline whose sink is the table */
+    uint32_t n_keys;   /* step.exprs[0..n_keys) are the keys over the step's input */
+    const bool *null_safe;
+    sm_expr *residual, *residual_proved; /* over the input's columns, then the build's; NULL = none */
+    uint32_t n_build;
+    uint32_t *build_cols; /* columns of the build side that go on, by their number in the table */
+    struct sm_join_table *table; /* set by prepare */
+} sm_probe;
 
 typedef struct sm_step {
     sm_step_kind kind;
@@ -26,6 +40,7 @@ typedef struct sm_step {
                         nothing */
     sm_expr **proved;    /* narrowed copies */
     const sm_node *node; /* for EXPLAIN; NULL: made by the planner */
+    sm_probe *probe;     /* PROBE */
 } sm_step;
 
 /* How groups are found: a property of plan and data, the same in all tiers. */
@@ -73,19 +88,32 @@ typedef struct sm_rows_sink {
     uint32_t n_keep;                  /* columns [0, n_keep) are the result; the rest only order */
 } sm_rows_sink;
 
-typedef enum sm_sink_kind { SM_SINK_ROWS, SM_SINK_AGG } sm_sink_kind;
+/* The build side of a join: its rows are collected as in a ROWS sink, then sm_join_table_build makes
+ * the table. */
+typedef struct sm_build_sink {
+    uint32_t n_keys; /* input columns [0, n_keys); the rest is payload and keys once more where needed */
+    const bool *null_safe;
+    bool keeps_null_keys; /* rows with a NULL key matter: RIGHT, FULL, MARK and NULL_ANTI */
+    bool marks_matches;   /* RIGHT, FULL */
+} sm_build_sink;
+
+typedef enum sm_sink_kind { SM_SINK_ROWS, SM_SINK_AGG, SM_SINK_BUILD } sm_sink_kind;
 
 typedef enum sm_input_kind {
     SM_INPUT_VERSION, /* a table */
     SM_INPUT_SERIES,  /* generate_series */
     SM_INPUT_VALUES,  /* constant rows, evaluated by prepare */
-    SM_INPUT_PIPELINE /* the output of an earlier pipeline */
+    SM_INPUT_PIPELINE, /* the output of an earlier pipeline */
+    SM_INPUT_CONCAT,   /* the outputs of earlier pipelines (UNION ALL), in order: parts[] */
+    SM_INPUT_UNMATCHED /* build rows of pipeline `from` that no probe has matched, in build order */
 } sm_input_kind;
 
 typedef struct sm_pipeline {
     uint32_t number;
     sm_input_kind input;
-    uint32_t from; /* INPUT_PIPELINE: its number */
+    uint32_t from; /* INPUT_PIPELINE, INPUT_UNMATCHED: its number */
+    uint32_t n_parts;
+    uint32_t *parts; /* INPUT_CONCAT */
     const sm_node *source_node;
     sm_source source; /* set by prepare */
     uint32_t n_steps;
@@ -96,6 +124,7 @@ typedef struct sm_pipeline {
     union {
         sm_agg_sink agg;
         sm_rows_sink rows;
+        sm_build_sink build;
     };
     uint32_t n_in;         /* columns of the sink's input */
     sm_table_col *in_cols; /* their types and names */
@@ -114,13 +143,19 @@ typedef struct sm_pipelines {
 /** Cuts the plan into pipelines, drops columns nobody reads, folds constants. */
 sm_status sm_pipelines_build(sm_arena *a, const sm_node *plan, sm_pipelines *out, sm_error *err);
 
+/* What a pipeline has left behind: rows, or a join table (which holds its rows). */
+typedef struct sm_output {
+    sm_version *rows;
+    struct sm_join_table *table;
+} sm_output;
+
 /** Makes the pipeline ready for its execution, in arena a (whose clean-ups release the source). It
  * writes into p, so a pipeline list serves one execution: building it anew costs microseconds.
- *  params  values of $1...; input  output of the pipeline it reads, or NULL
+ *  params  values of $1...; outputs  of the pipelines before it, by number
  *  errors  those of VALUES rows, series bounds, LIMIT values */
 sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params,
-                              const sm_type *param_types, uint32_t n_params, sm_version *input,
-                              sm_error *err);
+                              const sm_type *param_types, uint32_t n_params,
+                              const sm_output *outputs, sm_error *err);
 
 /** Copy of e for one execution: ranges follow from the inputs, checks that cannot fail are dropped,
  * 128-bit decimals that fit are computed in 64 bits. inputs  inputs[i] tells what is known of input

@@ -20,6 +20,9 @@ typedef struct sm_batch {
     uint32_t n_sel;      /* live rows, also when sel is NULL */
     uint32_t lane0;      /* the first row's number in its chunk; lane of row i is (lane0 + i) mod 32 */
     uint64_t first_row;  /* the first row's number in its table */
+    /* After a probe: row i comes from the source's row number first_row + from[i], lane (lane0 + from[i]) mod 32, in
+     * ascending order of from; NULL = from[i] is i. */
+    const uint16_t *from;
 } sm_batch;
 
 #endif
