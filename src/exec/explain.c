@@ -48,6 +48,8 @@ static void put_source(writer *w, const sm_pipeline *p)
     case SM_INPUT_SERIES: put(w, "generate_series"); break;
     case SM_INPUT_VALUES: put(w, "values"); break;
     case SM_INPUT_PIPELINE: put(w, "pipeline %u", p->from + 1); break;
+    case SM_INPUT_CONCAT: put(w, "%u pipelines in order", p->n_parts); break;
+    case SM_INPUT_UNMATCHED: put(w, "unmatched rows of pipeline %u", p->from + 1); break;
     }
 }
 
@@ -117,21 +119,21 @@ static void put_compilable(writer *w, sm_exec *x, const sm_pipeline *p)
     put(w, can ? "--   can be compiled\n" : "--   not compiled: %s\n", why);
 }
 
+static void unref_rows(void *rows) { sm_version_unref(rows); }
+
 /* Plain EXPLAIN: later pipelines are prepared over no rows. */
 static sm_status explain_shapes(writer *w, sm_exec *x, const sm_node *plan, sm_error *err)
 {
     sm_arena *a = &x->lease->arena;
     sm_pipelines list;
     SM_TRY(sm_pipelines_build(a, plan, &list, err));
+    sm_output *outputs = SM_NEW_N(a, sm_output, list.n + 1);
+    if (!outputs) return sm_arena_failed(a, err);
     for (uint32_t i = 0; i < list.n; i++) {
         sm_pipeline *p = &list.list[i];
-        sm_version *input = NULL;
-        if (p->input == SM_INPUT_PIPELINE) {
-            const sm_pipeline *from = &list.list[p->from];
-            SM_TRY(sm_version_new(&x->engine->mem, from->out_cols, from->n_out, &input, err));
-        }
-        sm_status s = sm_pipeline_prepare(p, a, x->params, x->param_types, x->n_params, input, err);
-        if (input) sm_version_unref(input);
+        sm_status s = sm_pipeline_prepare(p, a, x->params, x->param_types, x->n_params, outputs, err);
+        if (s == SM_OK) s = sm_version_new(&x->engine->mem, p->out_cols, p->n_out, &outputs[i].rows, err);
+        if (s == SM_OK && !sm_arena_on_reset(a, unref_rows, outputs[i].rows)) s = sm_arena_failed(a, err);
         SM_TRY(s);
         put_shape(w, p, p->input != SM_INPUT_PIPELINE);
         put_compilable(w, x, p);

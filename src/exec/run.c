@@ -221,19 +221,18 @@ sm_status sm_exec_plan(sm_exec *x, const sm_node *plan, sm_version **out, sm_err
     SM_TRY(sm_control_check(x->control, err));
     SM_TRY(sm_pipelines_build(a, plan, &pipelines, err));
     x->reports = SM_NEW_N(a, sm_pipeline_report, pipelines.n);
-    sm_version **outputs = SM_NEW_N(a, sm_version *, pipelines.n);
+    sm_output *outputs = SM_NEW_N(a, sm_output, pipelines.n);
     if (!x->reports || !outputs) return sm_arena_failed(a, err);
     sm_status s = SM_OK;
     for (uint32_t i = 0; i < pipelines.n && s == SM_OK; i++) {
         sm_pipeline *p = &pipelines.list[i];
-        sm_version *input = p->input == SM_INPUT_PIPELINE ? outputs[p->from] : NULL;
-        s = sm_pipeline_prepare(p, a, x->params, x->param_types, x->n_params, input, err);
-        if (s == SM_OK) s = run_pipeline(x, p, &x->reports[i], &outputs[i], err);
+        s = sm_pipeline_prepare(p, a, x->params, x->param_types, x->n_params, outputs, err);
+        if (s == SM_OK) s = run_pipeline(x, p, &x->reports[i], &outputs[i].rows, err);
         if (s == SM_OK) x->n_reports = i + 1;
     }
     for (uint32_t i = 0; i < pipelines.n; i++) {
-        if (i + 1 == pipelines.n && s == SM_OK) *out = outputs[i];
-        else if (outputs[i]) sm_version_unref(outputs[i]);
+        if (i + 1 == pipelines.n && s == SM_OK) *out = outputs[i].rows;
+        else if (outputs[i].rows) sm_version_unref(outputs[i].rows);
     }
     return s;
 }

@@ -234,6 +234,9 @@ static sm_status run_bound(sm_statement *s, const sm_value *params, const sm_exe
     case SM_STMT_COPY_FROM: return copy_from(s, &out->n_rows, err);
     case SM_STMT_SET: return sm_engine_set(s->engine, s->bound.set_name, s->bound.set_value, err);
     case SM_STMT_NONE: return SM_OK;
+    case SM_STMT_CREATE_VIEW:
+    case SM_STMT_DROP_VIEW:
+    case SM_STMT_CREATE_AS: return sm_raise(err, SM_ERR_NOT_SUPPORTED, s->bound.tag);
     case SM_STMT_INSERT:
     case SM_STMT_COPY_TO: break;
     }

@@ -276,6 +276,8 @@ sm_status sm_batch_expr(sm_batch_state *s, const sm_expr *e, sm_reg **out)
         *out = r;
         return SM_OK;
     }
+    case SM_EXPR_OUTER:
+    case SM_EXPR_SUBQUERY:
     case SM_EXPR_PARAM: break;
     }
     return sm_raise(&s->w->err, SM_ERR_INTERNAL, "parameter without a value");

@@ -115,6 +115,8 @@ sm_status sm_expr_eval(const sm_eval *ev, const sm_expr *e, sm_value *out)
         *out = (sm_value){.b = v->is_null};
         return SM_OK;
     }
+    case SM_EXPR_OUTER:
+    case SM_EXPR_SUBQUERY:
     case SM_EXPR_PARAM: break;
     }
     return sm_raise_at(ev->err, e->position, SM_ERR_UNDEFINED_PARAM, (int)e->column);

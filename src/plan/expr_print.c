@@ -300,6 +300,8 @@ static void put(const printer *p, const sm_expr *e, bool exact)
         put(p, e->args[0], true);
         sm_out_str(p->o, " IS NULL)");
         return;
+    case SM_EXPR_OUTER:
+    case SM_EXPR_SUBQUERY: return; /* printed plans are unnested */
     }
 }
 

@@ -319,6 +319,9 @@ static sm_status walk(build *b, const sm_node *n, flow *f)
     case SM_NODE_DISTINCT: return close_distinct(f, n);
     case SM_NODE_SORT: return close_rows(f, n, n->sort.n_orders, n->sort.orders);
     case SM_NODE_LIMIT: return walk_limit(f, n);
+    case SM_NODE_JOIN:
+    case SM_NODE_UNION_ALL:
+    case SM_NODE_SHARED: return sm_raise(b->err, SM_ERR_NOT_SUPPORTED, "this plan");
     case SM_N_NODES: break;
     }
     return sm_raise(b->err, SM_ERR_INTERNAL, "unknown plan node");

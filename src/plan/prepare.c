@@ -146,13 +146,15 @@ static sm_status series_source(const prep *q, const sm_node *n, sm_source *s)
     return sm_source_of_series(s, q->a->mem, type, &start, &stop, &step, q->err);
 }
 
-static sm_status open_source(const prep *q, sm_version *input)
+static sm_status open_source(const prep *q, const sm_output *outputs)
 {
     sm_pipeline *p = q->p;
     sm_source s;
     switch (p->input) {
     case SM_INPUT_VERSION: sm_source_of_version(&s, p->source_node->scan.version); break;
-    case SM_INPUT_PIPELINE: sm_source_of_version(&s, input); break;
+    case SM_INPUT_PIPELINE: sm_source_of_version(&s, outputs[p->from].rows); break;
+    case SM_INPUT_CONCAT:
+    case SM_INPUT_UNMATCHED: return sm_raise(q->err, SM_ERR_NOT_SUPPORTED, "this plan");
     case SM_INPUT_SERIES: SM_TRY(series_source(q, p->source_node, &s)); break;
     case SM_INPUT_VALUES: {
         sm_version *v;
@@ -303,13 +305,13 @@ static sm_status choose_groups(const prep *q, const sm_expr *const *in)
 }
 
 sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params,
-                              const sm_type *param_types, uint32_t n_params, sm_version *input,
+                              const sm_type *param_types, uint32_t n_params, const sm_output *outputs,
                               sm_error *err)
 {
     prep q = {p, a, params, param_types, n_params, err};
     SM_TRY(put_params(&q));
     if (p->sink == SM_SINK_ROWS) SM_TRY(put_limits(&q));
-    SM_TRY(open_source(&q, input));
+    SM_TRY(open_source(&q, outputs));
     const sm_expr *const *in;
     SM_TRY(prove_steps(&q, &in));
     return p->sink == SM_SINK_AGG ? choose_groups(&q, in) : SM_OK;

@@ -189,6 +189,9 @@ static sm_status put_node(plan_printer *p, const sm_node *n, sm_col **cols)
     case SM_NODE_DISTINCT: sm_out_str(o, "|> DISTINCT"); return SM_OK;
     case SM_NODE_SORT: put_sort(o, n, in); return SM_OK;
     case SM_NODE_LIMIT: put_limit(o, n); return SM_OK;
+    case SM_NODE_JOIN:
+    case SM_NODE_UNION_ALL:
+    case SM_NODE_SHARED:
     case SM_N_NODES: break;
     }
     return SM_OK;

@@ -144,6 +144,8 @@ static sm_expr *prove(const prover *pr, const sm_expr *e)
     case SM_EXPR_CASE:
     case SM_EXPR_COALESCE: return prove_choice(pr->a, c);
     case SM_EXPR_IS_NULL: return prove_is_null(pr->a, c);
+    case SM_EXPR_OUTER:
+    case SM_EXPR_SUBQUERY:
     case SM_EXPR_PARAM: break;
     }
     c->can_fail = true;

@@ -265,15 +265,14 @@ static inline sm_status run_plan(const sm_node *plan, bool proved, unsigned work
 {
     sm_pipelines list;
     OK(sm_pipelines_build(&arena, plan, &list, &err));
-    sm_version **outputs = SM_NEW_N(&arena, sm_version *, list.n);
+    sm_output *outputs = SM_NEW_N(&arena, sm_output, list.n);
     for (uint32_t i = 0; i < list.n; i++) {
         sm_pipeline *p = &list.list[i];
-        sm_version *in = p->input == SM_INPUT_PIPELINE ? outputs[p->from] : NULL;
-        sm_status s = sm_pipeline_prepare(p, &arena, NULL, NULL, 0, in, &err);
-        if (s == SM_OK) s = run_pipeline(p, proved, workers, &outputs[i]);
+        sm_status s = sm_pipeline_prepare(p, &arena, NULL, NULL, 0, outputs, &err);
+        if (s == SM_OK) s = run_pipeline(p, proved, workers, &outputs[i].rows);
         if (s != SM_OK) return s;
     }
-    *out = outputs[list.n - 1];
+    *out = outputs[list.n - 1].rows;
     return SM_OK;
 }
 
