@@ -195,6 +195,7 @@ static sm_status copy_from(sm_statement *s, uint64_t *n_rows, sm_error *err)
     sm_catalog *c = &s->engine->catalog;
     sm_version *base = NULL, *next = NULL, *rejects = NULL;
     sm_csv_options options = *s->bound.copy;
+    options.relation = s->bound.table;
     if (s->bound.reject_table) options.rejects = &rejects;
     SM_TRY(sm_catalog_snapshot(c, s->bound.table, &base, err));
     sm_status status = sm_csv_load(&s->engine->mem, s->bound.path, &options, base, s->bound.map,
