@@ -19,13 +19,14 @@ typedef struct sm_binder {
     ptrdiff_t shift; /* byte of the statement = location in the parsed text + shift */
     sm_type *params; /* SM_UNKNOWN until a context decides */
     uint32_t n_params, params_room, n_given;
-    const struct sm_cte *ctes; /* visible WITH names, innermost first */
+    struct sm_cte *ctes; /* visible WITH names, innermost first */
 } sm_binder;
 
 /* A WITH query: bound anew wherever its name is used. */
 typedef struct sm_cte {
     const PgQuery__CommonTableExpr *def;
-    const struct sm_cte *outer;
+    struct sm_cte *outer;
+    bool used;
 } sm_cte;
 
 typedef struct sm_scope_col {
@@ -138,6 +139,8 @@ sm_status sm_bind_table(sm_binder *b, const PgQuery__RangeVar *v, sm_version **o
 sm_status sm_scan(sm_binder *b, const PgQuery__RangeVar *v, sm_node **out);
 /** The scope of a node's columns under a relation name (may be NULL). */
 sm_status sm_scope_of(sm_binder *b, const sm_node *n, const char *rel, sm_scope *out);
+/** The plan of a WITH query. */
+sm_status sm_bind_cte(sm_binder *b, sm_cte *cte, sm_node **out);
 /** Renames a node's first n columns. */
 sm_status sm_rename(sm_binder *b, sm_node *in, const char *const *names, uint32_t n, sm_node **out);
 /** PROJECT above in, or in itself if that changes nothing but names. */

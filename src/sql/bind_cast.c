@@ -269,28 +269,50 @@ static sm_status convert(sm_binder *b, sm_expr *e, sm_type to, sm_cast_kind kind
 
 /* ---- literals and parameters of no type yet ---- */
 
-/* interval '1' month: the unit that a bare number counts is the smallest field named. */
-static sm_status interval_text(sm_binder *b, const sm_target *to, const char **s, size_t *len)
+/* PostgreSQL's bits of interval fields, smallest field first. */
+static const struct {
+    int bit;
+    const char *unit;
+    int64_t micros; /* a value is cut to whole ones */
+} fields[] = {{12, "second", 1},     {11, "minute", 60000000}, {10, "hour", 3600000000},
+              {3, "day", INT64_MAX}, {1, "month", INT64_MAX},  {2, "year", INT64_MAX}};
+enum { ALL_FIELDS = 0x7FFF, MINUTE_TO_SECOND = 1 << 11 | 1 << 12, DAY = 3, MONTH = 4, YEAR = 5 };
+
+static unsigned smallest_field(int32_t mask)
 {
-    static const struct {
-        int bit;
-        const char *unit;
-    } units[] = {{12, "second"}, {11, "minute"}, {10, "hour"},
-                 {3, "day"},     {1, "month"},   {2, "year"}};
-    enum { ALL_FIELDS = 0x7FFF };
-    if (!to->interval_fields || to->interval_fields == ALL_FIELDS ||
-        strspn(*s, " +-.0123456789") < *len)
-        return SM_OK;
+    unsigned i = 0;
+    while (i < YEAR && !(mask & (1 << fields[i].bit))) i++;
+    return i;
+}
+
+static bool has_fields(const sm_target *to)
+{
+    return to->type.id == SM_INTERVAL && to->interval_fields && to->interval_fields != ALL_FIELDS;
+}
+
+/* interval '1' month: a bare number counts the smallest field named. */
+static sm_status interval_text(sm_binder *b, const sm_target *to, int32_t position, const char **s,
+                               size_t *len)
+{
+    const char *colon = strchr(*s, ':');
+    if (to->interval_fields == MINUTE_TO_SECOND && colon && !strchr(colon + 1, ':'))
+        return sm_raise_at(b->err, position, SM_ERR_NOT_SUPPORTED, "minutes and seconds as mm:ss");
+    if (strspn(*s, " +-.0123456789") < *len) return SM_OK;
     if (*len > 1 && strchr(*s + 1, '-')) return SM_OK; /* '1-2' is years and months */
-    for (size_t i = 0; i < SM_COUNT(units); i++) {
-        if (!(to->interval_fields & (1 << units[i].bit))) continue;
-        char *with = sm_arena_printf(b->scratch, "%s %s", *s, units[i].unit);
-        if (!with) return sm_out_of_memory(b);
-        *s = with;
-        *len = strlen(with);
-        break;
-    }
+    const char *unit = fields[smallest_field(to->interval_fields)].unit;
+    char *with = sm_arena_printf(b->scratch, "%s %s", *s, unit);
+    if (!with) return sm_out_of_memory(b);
+    *s = with;
+    *len = strlen(with);
     return SM_OK;
+}
+
+static void cut_interval(int32_t mask, sm_interval *iv)
+{
+    unsigned field = smallest_field(mask);
+    if (field == YEAR) iv->months -= iv->months % 12;
+    if (field >= MONTH) iv->days = 0;
+    iv->micros -= field >= DAY ? iv->micros : iv->micros % fields[field].micros;
 }
 
 static sm_status literal(sm_binder *b, const sm_expr *e, const sm_target *to, sm_expr **out)
@@ -303,7 +325,7 @@ static sm_status literal(sm_binder *b, const sm_expr *e, const sm_target *to, sm
         size_t len = v.text.len;
         const char *text = sm_arena_strndup(b->scratch, sm_text_bytes(&v.text), len);
         if (!text) return sm_out_of_memory(b);
-        if (type.id == SM_INTERVAL) SM_TRY(interval_text(b, to, &text, &len));
+        if (has_fields(to)) SM_TRY(interval_text(b, to, e->position, &text, &len));
         if ((to->type.flags & SM_TYPE_BARE_DECIMAL) && sm_decimal_literal_type(text, len, &p, &s))
             type = sm_decimal(p, s);
         if (type.id != SM_TEXT) {
@@ -312,6 +334,7 @@ static sm_status literal(sm_binder *b, const sm_expr *e, const sm_target *to, sm
                 if (b->err && b->err->position == 0) b->err->position = e->position;
                 return st;
             }
+            if (has_fields(to)) cut_interval(to->interval_fields, &v.iv);
         }
     } else if (to->type.flags & SM_TYPE_BARE_DECIMAL) {
         type = sm_decimal(1, 0);
@@ -370,6 +393,9 @@ sm_status sm_cast(sm_binder *b, sm_expr *e, const sm_target *to, sm_cast_kind ki
         if (cast_needs(e->type, to->type) > (int)kind)
             return sm_raise_at(b->err, position, SM_ERR_CANNOT_COERCE, sm_type_word(e->type),
                                sm_type_word(to->type));
+        if (has_fields(to))
+            return sm_raise_at(b->err, position, SM_ERR_NOT_SUPPORTED,
+                               "cutting an interval that is not a literal to fields");
         SM_TRY(convert(b, e, to->type, kind, &e));
     }
     if (to->type.id == SM_TEXT) SM_TRY(limit_length(b, to, kind, e, &e));

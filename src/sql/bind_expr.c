@@ -152,6 +152,9 @@ sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out)
         if (found != UINT32_MAX) return SM_FAIL(b, c->location, SM_ERR_AMBIGUOUS_COLUMN, name);
         found = i;
     }
+    bool row = cx->scope && cx->scope->rel && !rel && strcmp(name, cx->scope->rel) == 0;
+    if (found == UINT32_MAX && row)
+        return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "a row value");
     if (found == UINT32_MAX) return no_column(cx, rel, name, c->location);
     *out =
         sm_expr_column(b->a, found, cx->scope->cols[found].type, cx->scope->cols[found].nullable);

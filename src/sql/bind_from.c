@@ -153,13 +153,14 @@ static sm_status alias_columns(sm_binder *b, const char *rel, size_t n_names, pg
     return sm_rename(b, *n, names, (uint32_t)n_names, n);
 }
 
-static sm_status bind_cte(sm_binder *b, const sm_cte *cte, sm_node **out)
+sm_status sm_bind_cte(sm_binder *b, sm_cte *cte, sm_node **out)
 {
     const PgQuery__CommonTableExpr *d = cte->def;
-    const sm_cte *visible = b->ctes;
+    sm_cte *visible = b->ctes;
     if (!PG_IS(d->ctequery, SELECT_STMT))
         return SM_FAIL(b, d->location, SM_ERR_NOT_SUPPORTED,
                        "a statement that changes data in WITH");
+    cte->used = true;
     b->ctes = cte->outer; /* a WITH query sees those before it */
     sm_status s = sm_bind_select(b, d->ctequery->select_stmt, out);
     b->ctes = visible;
@@ -183,9 +184,9 @@ static sm_status with_alias(sm_binder *b, const PgQuery__Alias *a, const char *o
 static sm_status from_table(sm_binder *b, const PgQuery__RangeVar *v, sm_node **out,
                             sm_scope *scope)
 {
-    const sm_cte *cte = v->schemaname[0] ? NULL : b->ctes;
+    sm_cte *cte = v->schemaname[0] ? NULL : b->ctes;
     while (cte && strcmp(cte->def->ctename, v->relname) != 0) cte = cte->outer;
-    SM_TRY(cte ? bind_cte(b, cte, out) : sm_scan(b, v, out));
+    SM_TRY(cte ? sm_bind_cte(b, cte, out) : sm_scan(b, v, out));
     return with_alias(b, v->alias, v->relname, v->location, out, scope);
 }
 

@@ -420,17 +420,27 @@ static sm_status bind_body(sm_binder *b, const PgQuery__SelectStmt *s, sm_node *
     return SM_OK;
 }
 
+/* Nobody reads a WITH query that is not named, but it must be right. */
+static sm_status check_unused(sm_binder *b, const sm_cte *outer)
+{
+    sm_node *ignored;
+    for (sm_cte *c = b->ctes; c != outer; c = c->outer)
+        if (!c->used) SM_TRY(sm_bind_cte(b, c, &ignored));
+    return SM_OK;
+}
+
 sm_status sm_bind_select(sm_binder *b, const PgQuery__SelectStmt *s, sm_node **out)
 {
-    const sm_cte *outer = b->ctes;
-    sm_status st = SM_OK;
+    sm_cte *outer = b->ctes;
     for (size_t i = 0; s->with_clause && i < s->with_clause->n_ctes; i++) {
         sm_cte *cte = SM_NEW(b->scratch, sm_cte);
         if (!cte) return sm_out_of_memory(b);
-        *cte = (sm_cte){s->with_clause->ctes[i]->common_table_expr, b->ctes};
+        cte->def = s->with_clause->ctes[i]->common_table_expr;
+        cte->outer = b->ctes;
         b->ctes = cte;
     }
-    st = bind_body(b, s, out);
+    sm_status st = bind_body(b, s, out);
+    if (st == SM_OK) st = check_unused(b, outer);
     b->ctes = outer;
     return st;
 }

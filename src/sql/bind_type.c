@@ -73,6 +73,16 @@ static sm_status text_modifiers(sm_binder *b, const PgQuery__TypeName *t, sm_tar
     return SM_OK;
 }
 
+/* The fields, then perhaps the digits of the seconds. */
+static sm_status interval_modifiers(sm_binder *b, const PgQuery__TypeName *t, int32_t *fields)
+{
+    int32_t digits = 6;
+    if (!modifier(t->typmods[0], fields) || (t->n_typmods > 1 && !modifier(t->typmods[1], &digits)))
+        return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT, "invalid INTERVAL type modifier");
+    if (digits >= 6) return SM_OK;
+    return SM_FAIL(b, t->location, SM_ERR_NOT_SUPPORTED, "an interval of less than microseconds");
+}
+
 sm_status sm_bind_type(sm_binder *b, const PgQuery__TypeName *t, sm_target *out)
 {
     static const char *const absent[] = {"timestamptz", "timetz", "time",  "bytea",
@@ -98,10 +108,7 @@ sm_status sm_bind_type(sm_binder *b, const PgQuery__TypeName *t, sm_target *out)
     switch (out->type.id) {
     case SM_DECIMAL: return numeric_modifiers(b, t, &out->type);
     case SM_TEXT: return text_modifiers(b, t, out);
-    case SM_INTERVAL:
-        if (!modifier(t->typmods[0], &out->interval_fields))
-            return SM_FAIL(b, t->location, SM_ERR_BAD_ARGUMENT, "invalid INTERVAL type modifier");
-        return SM_OK;
+    case SM_INTERVAL: return interval_modifiers(b, t, &out->interval_fields);
     case SM_TIMESTAMP: {
         int32_t digits;
         if (modifier(t->typmods[0], &digits) && digits >= 6) return SM_OK;

@@ -184,6 +184,10 @@ START_TEST(rewrites)
     expr_is("b || g", "(b || g::text)");
     expr_is("d - interval '1' month", "(d::timestamp without time zone - INTERVAL '1 mon')");
     expr_is("d - '2024-01-01'", "(d - DATE '2024-01-01')");
+    expr_is("d + interval '15 3:04' day to hour",
+            "(d::timestamp without time zone + INTERVAL '15 days 03:00:00')");
+    expr_is("d + interval '15' month",
+            "(d::timestamp without time zone + INTERVAL '1 year 3 mons')");
     expr_is("- 5 * a", "((-5) * a)");
     expr_is("trim(both 'x' from b)", "btrim(b, 'x')");
     expr_is("position('x' in b)", "strpos(b, 'x')");
@@ -255,6 +259,11 @@ START_TEST(syntax_errors)
     fails("select distinct on (a) a from t", "0A000", 21, "DISTINCT ON");
     fails("update t set a = 1", "0A000", 1, "UPDATE");
     fails("select array[1]", "0A000", 8, "array");
+    fails("select interval '2:03' minute to second", "0A000", 17, NULL);
+    fails("select iv::interval day from t", "0A000", 10, NULL);
+    fails("with x as (insert into t(a) values (1)) select 1", "0A000", 6, "changes data");
+    fails("with x as (select zz) select 1", "42703", 19, NULL);
+    fails("select t from t", "0A000", 8, "a row value");
     fails("select 1::int[]", "0A000", 11, "array");
 }
 END_TEST
