@@ -279,7 +279,7 @@ static void end_function(sm_emit *e, loop *l, LLVMBasicBlockRef block, LLVMBasic
 
 static const sm_sink_emit *sink_of(const sm_emit *e)
 {
-    if (e->p->sink == SM_SINK_ROWS) return &sm_emit_sink_rows;
+    if (e->p->sink != SM_SINK_AGG) return &sm_emit_sink_rows;
     if (e->p->agg.mode == SM_GROUPS_NONE || e->s->tiny_masks) return &sm_emit_sink_lanes;
     return &sm_emit_sink_groups;
 }

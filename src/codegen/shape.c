@@ -256,6 +256,7 @@ static bool walk_steps(sm_shape *s)
     for (uint32_t k = 0; k < p->n_steps; k++) {
         const sm_step *step = &p->steps[k];
         walk w = {s, env, 0};
+        if (step->kind == SM_STEP_PROBE) return refuse(s, "a join probe");
         sm_key_u32(s, step->kind);
         sm_key_u32(s, step->n_exprs);
         if (step->kind == SM_STEP_FILTER) {

@@ -123,8 +123,10 @@ typedef struct sm_pipeline {
                                  result rows */
     union {
         sm_agg_sink agg;
-        sm_rows_sink rows;
-        sm_build_sink build;
+        struct {
+            sm_rows_sink rows;   /* BUILD too: no order, no limit */
+            sm_build_sink build;
+        };
     };
     uint32_t n_in;         /* columns of the sink's input */
     sm_table_col *in_cols; /* their types and names */
