@@ -30,6 +30,10 @@ typedef struct options {
     bool verify, analyze, ir, assembly;
     format format;
     const char *plot, *null_text;
+    const char *tpch;     /* scale factor; NULL = no such tables */
+    unsigned tpch_tables; /* as bits; 0 = all */
+    const char *out;
+    bool csv_files;
 } options;
 
 /* ---- commands.def, options.def ---- */
@@ -77,6 +81,10 @@ void record_times(record *r, double *ms, uint32_t n);
  *  keep  NULL, or gets the last result, for the caller to free */
 void measure_query(smelt_db *db, const char *sql, const smelt_options *how, uint32_t runs,
                    record *r, smelt_result **keep);
+
+/* ---- cmd_tpch.c ---- */
+/** Creates and fills the tables of TPC-H that the options name. False: said on stderr. */
+bool options_load_tpch(smelt_db *db, const options *o);
 
 /* ---- cmd_run.c ---- */
 /** Times queries as `jit-bench run` does and prints the records. names may be NULL.  returns  the

@@ -79,6 +79,7 @@ smelt_db *options_open(const options *o)
         return NULL;
     }
     bool ok = !o->schema || run_schema(db, o->schema);
+    if (ok && o->tpch) ok = options_load_tpch(db, o);
     for (uint32_t i = 0; ok && i < o->n_tables; i++) {
         progress_show(i, o->n_tables, o->tables[i].path);
         ok = smelt_load_csv(db, o->tables[i].name, o->tables[i].path, NULL, NULL, &e) == SMELT_OK;

@@ -1,6 +1,7 @@
 /* Command-line options. One table, made from options.def, says what there is and which command
  * takes it; a setter per option checks the argument. */
 #include "bench.h"
+#include "tpch/tpch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 /* Commands as bits, in the order of commands.def. */
-enum { RUN = 1, LADDER = 2, WORKLOAD = 4, EXPLAIN = 8, SQL = 16 };
+enum { RUN = 1, LADDER = 2, WORKLOAD = 4, EXPLAIN = 8, SQL = 16, TPCH = 32 };
 
 static const char *const tier_names[] = {
     [SMELT_TIER_AUTO] = "auto",
@@ -98,6 +99,18 @@ static bool set_format(options *o, const char *v)
     return false;
 }
 
+static bool set_file_format(options *o, const char *v)
+{
+    o->csv_files = strcmp(v, "csv") == 0;
+    return o->csv_files || strcmp(v, "tbl") == 0;
+}
+
+static bool set_tables(options *o, const char *v)
+{
+    o->tpch_tables = tpch_tables_read(v);
+    return o->tpch_tables != 0;
+}
+
 #define TEXT_SETTER(function, field)                                                               \
     static bool function(options *o, const char *v)                                                \
     {                                                                                              \
@@ -110,6 +123,8 @@ TEXT_SETTER(set_text, text)
 TEXT_SETTER(set_queries, queries)
 TEXT_SETTER(set_plot, plot)
 TEXT_SETTER(set_null, null_text)
+TEXT_SETTER(set_tpch, tpch)
+TEXT_SETTER(set_out, out)
 
 #define COUNT_SETTER(function, field)                                                              \
     static bool function(options *o, const char *v)                                                \
@@ -162,8 +177,10 @@ bool options_read(options *o, uint32_t command, int argc, char **argv)
             continue;
         }
         uint32_t k = 0;
-        while (k < N_OPTIONS && !flag_matches(table[k].flags, given)) k++;
-        if (k == N_OPTIONS || !(table[k].commands & (1u << command))) {
+        while (k < N_OPTIONS &&
+               !(table[k].commands & (1u << command) && flag_matches(table[k].flags, given)))
+            k++;
+        if (k == N_OPTIONS) {
             fprintf(stderr, "jit-bench: this command has no option \"%s\"\n", given);
             return false;
         }
