@@ -4,7 +4,7 @@
 #ifndef TPCH_GEN_H
 #define TPCH_GEN_H
 
-#include "tpch/tpch.h"
+#include "tpch.h"
 
 enum { TPCH_M = 2147483647, TPCH_A = 16807, TPCH_POOL_SEED = 933588178 };
 #define TPCH_POOL_BYTES ((int64_t)300 << 20)
@@ -16,7 +16,7 @@ typedef struct tpch_stream {
 
 enum {
 #define TPCH_STREAM(name, seed, states, lo, hi) name,
-#include "tpch/streams.def"
+#include "streams.def"
     TPCH_N_STREAMS
 };
 extern const tpch_stream tpch_streams[TPCH_N_STREAMS];
@@ -137,7 +137,7 @@ static inline size_t tpch_kind_bytes(tpch_kind k)
 #define TPCH_TABLE(name, rows) void tpch_fill_##name(tpch_piece *p);
 #define TPCH_COLUMN(name, kind, sql)
 #define TPCH_END(name)
-#include "tpch/tables.def"
+#include "tables.def"
 
 enum { TPCH_FIRST_DAY = 8035 /* 1992-01-01 */, TPCH_TODAY = 1263 /* 1995-06-17 from then */ };
 

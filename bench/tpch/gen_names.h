@@ -2,7 +2,7 @@
 #ifndef TPCH_NAMES_H
 #define TPCH_NAMES_H
 
-#include "tpch/gen.h"
+#include "gen.h"
 
 #define TPCH_LITERAL(text)                                                                         \
     {                                                                                              \

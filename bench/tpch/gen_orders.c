@@ -1,6 +1,6 @@
 /* Rows of orders and lineitem, 1 to 7 lines an order. Both come from the streams of the lines: an
  * order's total and status follow from its lines. */
-#include "tpch/gen_names.h"
+#include "gen_names.h"
 
 static const smelt_text open_state = TPCH_LITERAL("O"), final_state = TPCH_LITERAL("F"),
                         partial_state = TPCH_LITERAL("P");

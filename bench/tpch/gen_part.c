@@ -1,5 +1,5 @@
 /* Rows of part and partsupp: four partsupp rows belong to one part. */
-#include "tpch/gen_names.h"
+#include "gen_names.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Rows of region, nation, supplier and customer. */
-#include "tpch/gen_names.h"
+#include "gen_names.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Generated rows into the tables of a database: every piece is appended as it is, so that all
  * chunks but the last of a table are full. */
-#include "tpch/tpch.h"
+#include "tpch.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* MD5 (RFC 1321), and the known digests of dbgen's files. */
-#include "tpch/tpch.h"
+#include "tpch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,7 @@ const char *tpch_md5_expected(const tpch_scale *scale, const char *table, uint64
         const char *md5;
     } known[] = {
 #define TPCH_MD5(thousandths, table, rows, md5) {thousandths, #table, rows, md5},
-#include "tpch/checksums.def"
+#include "checksums.def"
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (known[i].thousandths != scale->thousandths || strcmp(known[i].table, table)) continue;

@@ -1,5 +1,5 @@
 /* Lists of names, and those put together from syllables, once: part types, containers, brands. */
-#include "tpch/gen_names.h"
+#include "gen_names.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,17 +7,17 @@
 
 const tpch_nation tpch_nations[TPCH_N_NATIONS] = {
 #define TPCH_NATION(text, region) {TPCH_LITERAL(text), region},
-#include "tpch/words.def"
+#include "words.def"
 };
 
 static const smelt_text texts[] = {
 #define TPCH_NAME(list, text) TPCH_LITERAL(text),
-#include "tpch/words.def"
+#include "words.def"
 };
 
 static const uint8_t lists[] = {
 #define TPCH_NAME(list, text) list,
-#include "tpch/words.def"
+#include "words.def"
 };
 
 const smelt_text *tpch_names(tpch_list list)

@@ -1,7 +1,7 @@
 /* The text pool: 300 MiB of sentences, from which every comment is cut. The sentences follow a
  * grammar and one random stream. A word is found by its draw in one array per list, which names the
  * word for every possible value; it is copied as 16 bytes, whatever its length, with its space. */
-#include "tpch/gen.h"
+#include "gen.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -52,7 +52,7 @@ static void words_init(words *w)
         const char *text;
     } all[] = {
 #define TPCH_WORD(list, text, weight) {list, weight, text},
-#include "tpch/words.def"
+#include "words.def"
     };
     memset(w, 0, sizeof *w);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -152,7 +152,7 @@ static const struct {
     uint32_t behind, state;
 } starts[] = {
 #define TPCH_POOL_START(mib, behind, state) {behind, state},
-#include "tpch/pool_starts.def"
+#include "pool_starts.def"
 };
 enum { N_BLOCKS = sizeof starts / sizeof starts[0] };
 _Static_assert((int64_t)N_BLOCKS *BLOCK_BYTES == TPCH_POOL_BYTES, "a start for every MiB");

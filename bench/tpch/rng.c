@@ -1,9 +1,9 @@
 /* The random streams: seeds, jumping, and what is drawn from them. See gen.h. */
-#include "tpch/gen.h"
+#include "gen.h"
 
 const tpch_stream tpch_streams[TPCH_N_STREAMS] = {
 #define TPCH_STREAM(name, seed, states, lo, hi) [name] = {seed, states, lo, hi},
-#include "tpch/streams.def"
+#include "streams.def"
 };
 
 uint64_t tpch_power(uint64_t a, uint64_t n)

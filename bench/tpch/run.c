@@ -1,7 +1,7 @@
 /* Work on many threads: pieces are taken from a counter, made by whoever took them, and handed on
  * in their order. A worker whose piece's turn has not come waits, so that there is never more than
  * one finished piece for each of them. */
-#include "tpch/gen_names.h"
+#include "gen_names.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int64_t table_rows(const tpch_shared *s, uint32_t table)
 #define TPCH_TABLE(name, rows) rows,
 #define TPCH_COLUMN(name, kind, sql)
 #define TPCH_END(name)
-#include "tpch/tables.def"
+#include "tables.def"
     };
     return rows[table];
 }

@@ -1,5 +1,5 @@
 /* Scale factors, and the tables by name. */
-#include "tpch/gen.h"
+#include "gen.h"
 
 #include <string.h>
 
@@ -62,14 +62,14 @@ bool tpch_scale_read(const char *text, tpch_scale *s, const char **why)
 #define TPCH_END(name)                                                                             \
     }                                                                                              \
     ;
-#include "tpch/tables.def"
+#include "tables.def"
 
 const tpch_table tpch_tables[TPCH_N_TABLES] = {
 #define TPCH_TABLE(name, rows)                                                                     \
     {#name, name##_columns, sizeof name##_columns / sizeof name##_columns[0], tpch_fill_##name},
 #define TPCH_COLUMN(name, kind, sql)
 #define TPCH_END(name)
-#include "tpch/tables.def"
+#include "tables.def"
 };
 
 unsigned tpch_tables_read(const char *list)

@@ -1,7 +1,7 @@
 /* Rows as text. As dbgen writes them: | behind every field, no quotes, quantities without a point.
  * As CSV: a line of names, commas, quotes around text that holds one; quantities with their point,
  * so that a reader that guesses types finds decimals. */
-#include "tpch/gen.h"
+#include "gen.h"
 
 #include <stdlib.h>
 #include <string.h>
