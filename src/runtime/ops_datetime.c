@@ -184,7 +184,10 @@ sm_status sm_date_extract(sm_opctx *cx, int32_t date, int32_t field, int64_t *ou
 {
     civil c = civil_of_days(date);
     *out = 0;
-    if (field == SM_FIELD_EPOCH) return epoch(cx, (sm_i128)date * SM_DAY_US, out);
+    if (field == SM_FIELD_EPOCH) {
+        *out = (int64_t)date * 86400;
+        return SM_OK;
+    }
     if (day_field(&c, field, out)) return SM_OK;
     return unsupported(cx, "this unit of a date");
 }

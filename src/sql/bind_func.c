@@ -173,6 +173,7 @@ sm_status sm_bind_function(sm_ctx *cx, const PgQuery__FuncCall *f, sm_expr **out
     if (f->agg_within_group) return SM_FAIL(b, f->location, SM_ERR_NOT_SUPPORTED, "WITHIN GROUP");
     if (f->func_variadic) return SM_FAIL(b, f->location, SM_ERR_NOT_SUPPORTED, "VARIADIC");
     if (sm_agg_find(name, f->agg_star != 0, &fn)) return bind_aggregate(cx, f, name, fn, out);
+    if (f->agg_star && sm_agg_find(name, false, &fn)) return sm_no_function(b, name, NULL, 0, f->location);
     if (f->agg_star || f->agg_distinct || f->agg_filter || f->n_agg_order) {
         const char *text = sm_arena_printf(b->scratch, "%s is not an aggregate function", name);
         return text ? SM_FAIL(b, f->location, SM_ERR_TYPE_MISMATCH, text) : sm_out_of_memory(b);

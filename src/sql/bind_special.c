@@ -157,9 +157,9 @@ static sm_status extract(call *c, sm_expr **out)
     SM_TRY(date_field(c, &field));
     if (id == SM_DATE) op = SM_OP_extract_date;
     if (id == SM_INTERVAL) op = SM_OP_extract_iv;
-    if ((id == SM_DATE && is_time_of_day(field)) || (id == SM_INTERVAL && is_calendar_only(field)))
-        return no_unit(c);
-    unsigned scale = sm_date_field_scale(field);
+    if ((id == SM_DATE && is_time_of_day(field)) || (id == SM_INTERVAL && is_calendar_only(field))) return no_unit(c);
+    bool whole = id == SM_DATE && field == SM_FIELD_EPOCH; /* days have no fraction of a second */
+    unsigned scale = whole ? 0 : sm_date_field_scale(field);
     sm_type t = sm_decimal(SM_DEC64_DIGITS, scale);
     SM_TRY(sm_make_op(b, op, t, &c->args[1], 1, (int32_t)field, 0, out));
     if (strcmp(c->name, "extract") == 0) return SM_OK;
