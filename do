@@ -114,8 +114,8 @@ fuzz)
     ;;
 profile)
     need "${profile_packages[@]}"
-    build release
-    perf record -g -o build/perf.data build/release/jit-bench "$@"
+    build profile jit-bench
+    perf record -g -o build/perf.data build/profile/jit-bench "$@"
     perf report -i build/perf.data
     ;;
 help | -h | --help)

@@ -19,7 +19,7 @@ struct sm_machine {
 
 /* instcombine and simplifycfg are what the emitters count on; mem2reg makes registers of their variables. The larger
  * standard pipelines cost three times as much and gain nothing here (docs/performance.md). */
-static const char passes[] = "function(mem2reg,instcombine,simplifycfg)";
+static const char passes[] = "function(mem2reg,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 static double now_ms(void)
 {

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { DEFAULT_EXPRESSIONS = 2000 };
+enum { DEFAULT_EXPRESSIONS = 1000 };
 #else
 enum { DEFAULT_EXPRESSIONS = 20000 };
 #endif

@@ -35,7 +35,8 @@ static bool example_next(const char **list, example *e)
     if (*want == '!')
         snprintf(e->want, sizeof e->want, "ERROR: %.*s\n", (int)(end - want - 1), want + 1);
     else
-        snprintf(e->want, sizeof e->want, "%.*s\n", (int)(end - want), want);
+        snprintf(e->want, sizeof e->want, "%.*s\n", end > want ? (int)(end - want) : 7,
+                 end > want ? want : "<empty>");
     *list = end;
     return true;
 }
@@ -66,8 +67,9 @@ static size_t literal_bytes(const char *p, const char *start)
         if (*q) q++;
         if (typed || strncmp(q, "::", 2) != 0) return (size_t)(q - p);
         /* The cast of an untyped literal is part of it. */
-        for (q += 2; isalnum((unsigned char)*q); q++) continue;
-        return (size_t)(q - p);
+        const char *cast_end = q + 2;
+        while (isalnum((unsigned char)*cast_end)) cast_end++;
+        return (size_t)((*cast_end == '(' ? q : cast_end) - p);
     }
     if (!isdigit((unsigned char)*q)) return 0;
     while (isdigit((unsigned char)*q) || *q == '.') q++;
@@ -190,7 +192,8 @@ static void try_columns(smelt_db *db, const example *e, const char *config_text,
             snprintf(sql, sizeof sql, shapes[i], c.expr.bytes);
             run(db, sql, &a);
             bool no_such_min = i == 1 && strncmp(a.text.bytes, "ERROR: 42883", 12) == 0;
-            if (!no_such_min && !answer_fits(e->want, a.text.bytes, false, false))
+            /* The scale of a decimal may follow from a literal that is a column now. */
+            if (!no_such_min && !answer_fits(e->want, a.text.bytes, false, true))
                 say(o, e, config_text, sql, a.text.bytes);
             answer_free(&a);
         }

@@ -59,7 +59,7 @@ static void try_deep(tester *t, const char *what, const char *before, const char
     text_puts(&sql, middle);
     repeat(&sql, close, n);
     text_puts(&sql, after);
-    try_text(t, what, sql.bytes, sql.n, "54001 42601 53200 rows");
+    try_text(t, what, sql.bytes, sql.n, "54001 42601 53200 0A000 rows");
     text_free(&sql);
 }
 
