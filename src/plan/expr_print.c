@@ -13,9 +13,7 @@ typedef struct printer {
 
 static void put(const printer *p, const sm_expr *e, bool exact);
 
-/* ---- casts
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- casts ---- */
 
 static bool is_op(const sm_expr *e, sm_op op)
 {
@@ -56,8 +54,7 @@ static const sm_expr *cast_operand(const sm_expr *e)
     return parsed && !scalings && x != e ? x->args[0] : x;
 }
 
-/* ---- operands whose type follows from the other
- * ---------------------------------------------------------- */
+/* ---- operands whose type follows from the other ---- */
 
 /* e without the widenings that its operation brings back; *scaled: its scale was raised. */
 static const sm_expr *strip(const sm_expr *e, bool decimal, bool *scaled)
@@ -103,8 +100,7 @@ static void put_operands(const printer *p, const sm_expr *e, const char *sql)
     put(p, y, exact_beside(y, x));
 }
 
-/* ---- operations
- * ------------------------------------------------------------------------------------------ */
+/* ---- operations ---- */
 
 static void put_args(const printer *p, const char *name, const sm_expr *e, uint32_t from)
 {
@@ -236,8 +232,7 @@ static void put_op(const printer *p, const sm_expr *e)
     }
 }
 
-/* ---- other kinds
- * ----------------------------------------------------------------------------------------- */
+/* ---- other kinds ---- */
 
 /* A chain whose first part is a chain of the same kind reads back as one chain. */
 static void put_chain(const printer *p, const sm_expr *e, const char *between)

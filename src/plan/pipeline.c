@@ -18,9 +18,7 @@ typedef struct flow {
 
 #define OUT_OF_MEMORY(b) sm_arena_failed((b)->a, (b)->err)
 
-/* ---- flows
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- flows ---- */
 
 static sm_status flow_open(flow *f, build *b, sm_input_kind input, const sm_node *node,
                            uint32_t n_cols, const sm_col *cols)
@@ -121,8 +119,7 @@ static sm_status close_rows(flow *f, const sm_node *node, uint32_t n_orders, sm_
     return flow_close(f, f->n_cols, f->cols);
 }
 
-/* ---- aggregation
- * ------------------------------------------------------------------------------------------ */
+/* ---- aggregation ---- */
 
 typedef struct agg_builder {
     flow *f;
@@ -252,8 +249,7 @@ static sm_status close_distinct(flow *f, const sm_node *node)
     return close_agg(f, node, f->n_cols, all, 0, NULL);
 }
 
-/* ---- the walk
- * -------------------------------------------------------------------------------------------- */
+/* ---- the walk ---- */
 
 /* Is it only the first columns of its input, under other names perhaps? */
 static bool is_prefix(const sm_node *project)

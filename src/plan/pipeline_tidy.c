@@ -1,11 +1,10 @@
-/* Tidying a finished pipeline: constants folded, filters moved below projections that only rename,
+/* Tidying a finished pipeline: constants folded, filters moved below projections,
  * adjacent projections merged where that computes nothing twice, common parts of a projection
  * computed once, columns that nobody reads dropped. Nothing here moves an expression that can fail
  * past a filter. Read pipeline.c first. */
 #include "plan/pipeline_parts.h"
 
-/* ---- columns of expressions
- * ------------------------------------------------------------------------------ */
+/* ---- columns of expressions ---- */
 
 static sm_expr *from_list(const sm_expr *leaf, void *arg)
 {
@@ -47,8 +46,7 @@ static void remove_step(sm_pipeline *p, uint32_t i)
     p->n_steps--;
 }
 
-/* ---- passes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- passes ---- */
 
 static sm_status fold_steps(build *b, sm_pipeline *p)
 {
@@ -69,15 +67,94 @@ static sm_status fold_steps(build *b, sm_pipeline *p)
     return SM_OK;
 }
 
-/* PROJECT of plain columns and constants, then FILTER: the filter can come first. */
+/* ---- filters before projections ---- */
+
+static uint32_t source_columns(const build *b, const sm_pipeline *p)
+{
+    return p->input == SM_INPUT_PIPELINE ? b->list[p->from]->n_out : p->source_node->n_cols;
+}
+
+/* Columns of the rows that enter step i. */
+static uint32_t columns_into(const build *b, const sm_pipeline *p, uint32_t i)
+{
+    while (i-- > 0)
+        if (p->steps[i].kind == SM_STEP_PROJECT) return p->steps[i].n_exprs;
+    return source_columns(b, p);
+}
+
+/* A PROJECT of its input's columns, as far as they are needed, and of some computed ones. */
+typedef struct early {
+    sm_arena *a;
+    sm_expr **exprs; /* its columns */
+    uint32_t n;
+    sm_expr **passed; /* input column -> column of it; NULL: not there */
+    bool failed;
+} early;
+
+static bool pass_column(const sm_expr *e, void *arg)
+{
+    early *x = arg;
+    if (e->kind != SM_EXPR_COLUMN || x->passed[e->column]) return true;
+    x->exprs[x->n] = sm_expr_clone(x->a, e);
+    x->passed[e->column] = sm_expr_column(x->a, x->n, e->type, e->nullable);
+    x->failed |= !x->exprs[x->n++] || !x->passed[e->column];
+    return !x->failed;
+}
+
+/* PROJECT at k - 1, FILTER at k: what the filter reads is computed first, then it filters, then the
+ * rest is computed. */
+static sm_status split_project(build *b, sm_pipeline *p, uint32_t k, const uint32_t *reads)
+{
+    const sm_step *project = &p->steps[k - 1];
+    uint32_t n_in = columns_into(b, p, k - 1), n = project->n_exprs;
+    early x = {.a = b->a};
+    x.exprs = SM_NEW_N(b->a, sm_expr *, n_in + n + 1);
+    x.passed = SM_NEW_N(b->a, sm_expr *, n_in + 1);
+    sm_expr **rest = SM_NEW_N(b->a, sm_expr *, n + 1);
+    sm_step *steps = SM_NEW_N(b->a, sm_step, p->n_steps + 1);
+    if (!x.exprs || !x.passed || !rest || !steps) return sm_arena_failed(b->a, b->err);
+    for (uint32_t i = 0; i < n; i++) sm_expr_walk(project->exprs[i], pass_column, &x);
+    for (uint32_t i = 0; i < n && !x.failed; i++) {
+        const sm_expr *e = project->exprs[i];
+        if (reads[i] && !is_leaf(e)) {
+            rest[i] = sm_expr_column(b->a, x.n, e->type, e->nullable);
+            x.exprs[x.n++] = project->exprs[i];
+        } else {
+            rest[i] = sm_expr_replace(b->a, e, from_list, x.passed);
+        }
+        x.failed |= !rest[i];
+    }
+    if (x.failed) return sm_arena_failed(b->a, b->err);
+    memcpy(steps, p->steps, k * sizeof *steps);
+    memcpy(steps + k + 1, p->steps + k, (p->n_steps - k) * sizeof *steps);
+    steps[k - 1] = (sm_step){.kind = SM_STEP_PROJECT, .n_exprs = x.n, .exprs = x.exprs};
+    steps[k] = p->steps[k];
+    steps[k + 1] = *project;
+    steps[k + 1].exprs = rest;
+    p->steps = steps;
+    p->n_steps++;
+    return substitute(b, &p->steps[k], rest);
+}
+
+/* PROJECT, then FILTER: the filter comes before all that it does not read, as in PostgreSQL, where
+ * a simple subquery in FROM becomes one with the query around it. So fewer rows are computed, and a
+ * row that is filtered out raises nothing. */
 static sm_status filters_down(build *b, sm_pipeline *p)
 {
     for (uint32_t i = 1; i < p->n_steps; i++) {
         for (uint32_t k = i; k > 0 && p->steps[k].kind == SM_STEP_FILTER; k--) {
             sm_step *below = &p->steps[k - 1];
-            bool plain = below->kind == SM_STEP_PROJECT;
-            for (uint32_t c = 0; plain && c < below->n_exprs; c++) plain = is_leaf(below->exprs[c]);
-            if (!plain) break;
+            if (below->kind != SM_STEP_PROJECT) break;
+            uint32_t *reads = SM_NEW_N(b->a, uint32_t, below->n_exprs + 1);
+            if (!reads) return sm_arena_failed(b->a, b->err);
+            count_columns(&p->steps[k], reads);
+            bool reads_computed = false, more = false;
+            for (uint32_t c = 0; c < below->n_exprs; c++) {
+                reads_computed |= reads[c] && !is_leaf(below->exprs[c]);
+                more |= !reads[c] && !is_leaf(below->exprs[c]);
+            }
+            if (reads_computed && more) SM_TRY(split_project(b, p, k, reads));
+            if (reads_computed) break;
             SM_TRY(substitute(b, &p->steps[k], below->exprs));
             sm_step filter = p->steps[k];
             p->steps[k] = *below;
@@ -87,21 +164,38 @@ static sm_status filters_down(build *b, sm_pipeline *p)
     return SM_OK;
 }
 
+/* ---- projections ---- */
+
+/* Nodes of e when its columns are replaced by those of inner (NULL: as it is), counted to a limit.
+ */
+static uint32_t size_with(const sm_expr *e, sm_expr *const *inner, uint32_t most)
+{
+    if (e->kind == SM_EXPR_COLUMN && inner) return size_with(inner[e->column], NULL, most);
+    uint32_t n = 1;
+    for (uint32_t i = 0; i < e->n_args && n <= most; i++)
+        n += size_with(e->args[i], inner, most - n);
+    return n;
+}
+
+enum { MOST_NODES = 4096 }; /* of a projection that is merged or searched for common parts */
+
+static uint32_t size_of_step(const sm_step *s, sm_expr *const *inner)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_exprs && n <= MOST_NODES; i++)
+        n += size_with(s->exprs[i], inner, MOST_NODES);
+    return n;
+}
+
+/* Two projections become one, as PostgreSQL does with a simple subquery in FROM: so an expression
+ * of the inner one is evaluated where the outer one needs it, and nowhere else. What is then there
+ * twice is made one again by share_all, if every row evaluates it. */
 static sm_status merge_projects(build *b, sm_pipeline *p)
 {
     for (uint32_t i = 0; i + 1 < p->n_steps;) {
         sm_step *inner = &p->steps[i], *outer = inner + 1;
-        if (inner->kind != SM_STEP_PROJECT || outer->kind != SM_STEP_PROJECT) {
-            i++;
-            continue;
-        }
-        uint32_t *counts = SM_NEW_N(b->a, uint32_t, inner->n_exprs + 1);
-        if (!counts) return sm_arena_failed(b->a, b->err);
-        count_columns(outer, counts);
-        bool twice = false;
-        for (uint32_t c = 0; c < inner->n_exprs; c++)
-            twice |= counts[c] > 1 && !is_leaf(inner->exprs[c]);
-        if (twice) {
+        bool both = inner->kind == SM_STEP_PROJECT && outer->kind == SM_STEP_PROJECT;
+        if (!both || size_of_step(outer, inner->exprs) > MOST_NODES) {
             i++;
             continue;
         }
@@ -112,8 +206,7 @@ static sm_status merge_projects(build *b, sm_pipeline *p)
     return SM_OK;
 }
 
-/* ---- common parts
- * ---------------------------------------------------------------------------------------- */
+/* ---- common parts ---- */
 
 typedef struct part {
     const sm_expr *e;
@@ -254,21 +347,17 @@ static sm_status share_parts(build *b, sm_pipeline *p, uint32_t at, bool *shared
 static sm_status share_all(build *b, sm_pipeline *p)
 {
     enum { MOST_ROUNDS = 8 };
-    if (!p->n_steps || p->steps[p->n_steps - 1].kind != SM_STEP_PROJECT) return SM_OK;
-    uint32_t at = p->n_steps - 1;
-    bool shared = true;
-    for (int round = 0; shared && round < MOST_ROUNDS; round++)
-        SM_TRY(share_parts(b, p, at, &shared));
+    for (uint32_t at = p->n_steps; at-- > 0;) {
+        bool shared = p->steps[at].kind == SM_STEP_PROJECT;
+        for (int round = 0; shared && round < MOST_ROUNDS; round++) {
+            if (size_of_step(&p->steps[at], NULL) > MOST_NODES) break;
+            SM_TRY(share_parts(b, p, at, &shared));
+        }
+    }
     return SM_OK;
 }
 
-/* ---- pruning
- * --------------------------------------------------------------------------------------------- */
-
-static uint32_t source_columns(const build *b, const sm_pipeline *p)
-{
-    return p->input == SM_INPUT_PIPELINE ? b->list[p->from]->n_out : p->source_node->n_cols;
-}
+/* ---- pruning ---- */
 
 static sm_status prune(build *b, sm_pipeline *p)
 {
@@ -327,6 +416,7 @@ sm_status sm_pipeline_tidy(build *b, sm_pipeline *p)
     SM_TRY(fold_steps(b, p));
     SM_TRY(filters_down(b, p));
     SM_TRY(merge_projects(b, p));
-    SM_TRY(prune(b, p));
-    return share_all(b, p);
+    SM_TRY(prune(b, p)); /* what nobody reads has no common parts */
+    SM_TRY(share_all(b, p));
+    return prune(b, p);
 }

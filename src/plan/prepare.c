@@ -18,8 +18,7 @@ typedef struct prep {
 
 #define OUT_OF_MEMORY(q) sm_arena_failed((q)->a, (q)->err)
 
-/* ---- parameters
- * ------------------------------------------------------------------------------------------ */
+/* ---- parameters ---- */
 
 static sm_expr *put_param(const sm_expr *leaf, void *arg)
 {
@@ -74,8 +73,7 @@ static sm_status put_limits(const prep *q)
     return rows_of(q, s->offset, SM_ERR_NEGATIVE_OFFSET, &s->offset_rows);
 }
 
-/* ---- sources
- * --------------------------------------------------------------------------------------------- */
+/* ---- sources ---- */
 
 static void reset_source(void *s)
 {
@@ -167,8 +165,7 @@ static sm_status open_source(const prep *q, const sm_output *outputs)
     return keep_source(q, &s);
 }
 
-/* ---- proofs
- * ---------------------------------------------------------------------------------------------- */
+/* ---- proofs ---- */
 
 static bool sums_only(const sm_pipeline *p, uint32_t column)
 {
@@ -212,8 +209,7 @@ static sm_status prove_steps(const prep *q, const sm_expr *const **in)
     return SM_OK;
 }
 
-/* ---- grouping
- * -------------------------------------------------------------------------------------------- */
+/* ---- grouping ---- */
 
 /* The source column that key i is a copy of, through all projections; -1 if it is computed. */
 static int64_t traced_column(const sm_pipeline *p, uint32_t i)

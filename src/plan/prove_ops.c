@@ -63,8 +63,7 @@ static sm_expr *only_arg(sm_expr *e)
     return x;
 }
 
-/* ---- decimals
- * -------------------------------------------------------------------------------------------- */
+/* ---- decimals ---- */
 
 static sm_expr *widen_args(sm_arena *a, sm_expr *e)
 {
@@ -163,8 +162,7 @@ static sm_range floor_range(sm_range r, unsigned scale, bool ceiling)
     return q;
 }
 
-/* ---- comparison
- * ------------------------------------------------------------------------------------------ */
+/* ---- comparison ---- */
 
 /* relation: = <> < <= > >=, in the order of ops.def. */
 static sm_range compare(sm_range a, sm_range b, unsigned relation)
@@ -249,9 +247,7 @@ static_assert(SM_OP_ge_b == SM_OP_eq_b + 5 && SM_OP_eq_i16 == SM_OP_ge_b + 1 &&
                   SM_OP_eq_d128 == SM_OP_ge_i64 + 1 && SM_OP_ge_d128 == SM_OP_eq_d128 + 5,
               "order of SM_COMPARE");
 
-/* ---- dates
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- dates ---- */
 
 /* A monotone function of a date or timestamp: the ends of its range by the operation's own body.
  * Unknown if one fails, or is no value that the calendar knows (foreign memory may hold any bits;
@@ -306,9 +302,7 @@ static sm_expr *extract(sm_expr *e)
     return settle(e, sm_range_cut(r, sm_range_of(INT64_MIN, INT64_MAX)), false);
 }
 
-/* ---- text
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 /* A pattern fails only if it ends in its escape character. */
 static bool like_is_safe(const sm_expr *e)
@@ -326,8 +320,7 @@ static bool nonzero_float(const sm_expr *e)
     return e->phys == SM_PHYS_F32 ? e->value.f32 != 0 : e->value.f64 != 0;
 }
 
-/* ---- the switch
- * ------------------------------------------------------------------------------------------ */
+/* ---- the switch ---- */
 
 static sm_expr *decimal_op(sm_arena *a, sm_expr *e)
 {

@@ -105,8 +105,7 @@ sm_status sm_agg_merge_partial(sm_agg_local *dst, const char *partial, sm_error 
     return merge_rows(dst, partial, err);
 }
 
-/* ---- codes of batch rows
- * --------------------------------------------------------------------------------- */
+/* ---- codes of batch rows ---- */
 
 /* Code of a text that came without its dictionary code. */
 static uint32_t find_entry(const sm_dict *d, const sm_text *t)
@@ -178,8 +177,7 @@ sm_status sm_agg_find_rows(sm_agg_local *l, const sm_batch *b, void **rows, sm_e
                               err);
 }
 
-/* ---- result
- * ---------------------------------------------------------------------------------------------- */
+/* ---- result ---- */
 
 typedef struct group {
     uint64_t first_row;

@@ -16,8 +16,7 @@ typedef struct rows {
     sm_error *err;
 } rows;
 
-/* ---- sorting
- * --------------------------------------------------------------------------------------------- */
+/* ---- sorting ---- */
 
 /* One ORDER BY column of all chunks in one array. */
 static sm_status load_key(rows *r, const sm_order *o, sm_sort_key *key)
@@ -109,8 +108,7 @@ static sm_status sorted_rows(rows *r, uint64_t most, uint64_t **out, uint64_t *n
     return SM_OK;
 }
 
-/* ---- output
- * ---------------------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 /* The chunk of a row. */
 static uint64_t chunk_of(const rows *r, uint64_t row)

@@ -76,6 +76,25 @@ START_TEST(filters_pass_renaming_projections)
 }
 END_TEST
 
+START_TEST(a_row_filtered_out_raises_nothing)
+{
+    sm_expr *quotient = op2(SM_OP_div_i32, T(INT32), i32c(100), col(1, T(INT32)));
+    sm_expr *exprs[] = {quotient, col(1, T(INT32))}, *first[] = {col(0, T(INT32))};
+    sm_node *sub = project(scan(small()), exprs, 2);
+    sm_node *n = filter(sub, op2(SM_OP_ne_i32, T(BOOL), col(1, T(INT32)), i32c(0)));
+    check_plan(limit(project(n, first, 1), i64c(2), NULL), "2\n1");
+    sm_expr *more[] = {op2(SM_OP_add_i32, T(INT32), col(1, T(INT32)), i32c(1)), quotient};
+    sm_expr *second[] = {col(1, T(INT32)), col(0, T(INT32))};
+    n = filter(project(scan(small()), more, 2),
+               op2(SM_OP_gt_i32, T(BOOL), col(0, T(INT32)), i32c(1)));
+    sm_pipelines l = build_plan(project(n, second, 2));
+    const sm_pipeline *p = l.list;
+    ck_assert_uint_eq(p->n_steps, 3);
+    ck_assert(p->steps[0].kind == SM_STEP_PROJECT && p->steps[1].kind == SM_STEP_FILTER);
+    check_plan(limit(project(n, second, 2), i64c(2), NULL), "2|38\n1|75");
+}
+END_TEST
+
 START_TEST(common_parts_are_computed_once)
 {
     sm_expr *sum = op2(SM_OP_add_i64, T(INT64), col(2, T(INT64)), i64c(1));
@@ -377,6 +396,7 @@ int main(void)
     tcase_add_test(c, a_scan_is_one_pipeline);
     tcase_add_test(c, projections_merge_and_unread_columns_go);
     tcase_add_test(c, filters_pass_renaming_projections);
+    tcase_add_test(c, a_row_filtered_out_raises_nothing);
     tcase_add_test(c, common_parts_are_computed_once);
     tcase_add_test(c, a_guarded_part_is_not_moved_out_of_its_guard);
     tcase_add_test(c, sort_project_limit_is_one_sink);

@@ -21,8 +21,7 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(rnd() % n);
 }
 
-/* ---- columns
- * --------------------------------------------------------------------------------------------- */
+/* ---- columns ---- */
 
 static sm_type col_types[N_COLS];
 static sm_range limits[N_COLS], ranges[N_COLS];
@@ -96,8 +95,7 @@ static void put_int(sm_value *v, sm_phys p, sm_i128 x)
     }
 }
 
-/* ---- expressions
- * ----------------------------------------------------------------------------------------- */
+/* ---- expressions ---- */
 
 static sm_expr *gen(sm_type_id id, int depth);
 
@@ -311,8 +309,7 @@ static sm_expr *gen(sm_type_id id, int depth)
     }
 }
 
-/* ---- the check
- * ------------------------------------------------------------------------------------------- */
+/* ---- the check ---- */
 
 typedef struct rows_of {
     sm_value row[N_COLS];

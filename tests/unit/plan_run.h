@@ -124,8 +124,7 @@ static inline sm_node *limit(sm_node *in, sm_expr *most, sm_expr *offset)
     return n;
 }
 
-/* ---- running
- * --------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* A row through the steps. False: it left. The row that comes out is in *row. */
 static inline bool through_steps(const sm_pipeline *p, bool proved, sm_value **row)
