@@ -37,8 +37,9 @@ struct sm_node;
 typedef enum sm_subquery_kind {
     SM_SUBQUERY_SCALAR, /* one column, at most one row (more: 21000); no row is NULL */
     SM_SUBQUERY_EXISTS, /* bool, never NULL */
-    SM_SUBQUERY_ANY,    /* args[i] op plan column i, for all i: TRUE if some row is, else NULL if some is NULL; IN is = ANY */
-    SM_SUBQUERY_ALL     /* NOT (args negated-op ANY): FALSE if some row is, else NULL if some is NULL */
+    SM_SUBQUERY_ANY, /* args[i] op plan column i, for all i: TRUE if some row is, else NULL if some
+                        is NULL; IN is = ANY */
+    SM_SUBQUERY_ALL /* NOT (args negated-op ANY): FALSE if some row is, else NULL if some is NULL */
 } sm_subquery_kind;
 
 typedef struct sm_subquery {
@@ -54,8 +55,8 @@ struct sm_expr {
     int32_t imm[2];
     uint32_t n_args;
     sm_expr **args;
-    sm_value value;   /* CONST */
-    uint32_t column;  /* COLUMN, OUTER: index in the input row; PARAM: number, from 1 */
+    sm_value value;  /* CONST */
+    uint32_t column; /* COLUMN, OUTER: index in the input row; PARAM: number, from 1 */
     sm_subquery *subquery;
     int32_t position; /* in the statement, characters, from 1; 0 = unknown */
     /* set by sm_prove, else from the type: */

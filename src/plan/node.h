@@ -34,8 +34,8 @@ typedef struct sm_order {
     bool desc, nulls_first;
 } sm_order;
 
-/* Kinds of join. The left side is probed, the right side is built. Output columns: left's, then right's; SEMI and the
- * ANTI kinds: left's; MARK: left's, then one bool. */
+/* Kinds of join. The left side is probed, the right side is built. Output columns: left's, then
+ * right's; SEMI and the ANTI kinds: left's; MARK: left's, then one bool. */
 typedef enum sm_join_kind {
 #define SM_JOIN(id, name, left_nullable, right_nullable) SM_JOIN_##id,
 #include "joins.def"
@@ -91,12 +91,12 @@ struct sm_node {
         } limit;
         struct {
             sm_join_kind kind;
-            uint32_t n_keys;       /* 0: nested loop */
-            sm_expr **left_keys;   /* over left's columns */
-            sm_expr **right_keys;  /* over right's columns, same types */
-            bool *null_safe;       /* IS NOT DISTINCT FROM: NULL keys are equal */
-            sm_expr *residual;     /* bool over left's columns, then right's; NULL = none */
-            bool lateral;          /* right has SM_EXPR_OUTER of left; only before sm_unnest */
+            uint32_t n_keys;      /* 0: nested loop */
+            sm_expr **left_keys;  /* over left's columns */
+            sm_expr **right_keys; /* over right's columns, same types */
+            bool *null_safe;      /* IS NOT DISTINCT FROM: NULL keys are equal */
+            sm_expr *residual;    /* bool over left's columns, then right's; NULL = none */
+            bool lateral;         /* right has SM_EXPR_OUTER of left; only before sm_unnest */
         } join;
         sm_shared *shared;
     };
@@ -115,8 +115,8 @@ typedef enum sm_stmt_kind {
     SM_STMT_CREATE_VIEW,
     SM_STMT_DROP_VIEW,
     SM_STMT_CREATE_AS, /* table, cols; plan gives the rows */
-    SM_STMT_SET, /* SET name = value */
-    SM_STMT_NONE /* empty text, or accepted without effect (BEGIN, COMMIT, ANALYZE) */
+    SM_STMT_SET,       /* SET name = value */
+    SM_STMT_NONE       /* empty text, or accepted without effect (BEGIN, COMMIT, ANALYZE) */
 } sm_stmt_kind;
 
 enum { SM_EXPLAIN_ANALYZE = 1, SM_EXPLAIN_IR = 2, SM_EXPLAIN_ASM = 4 };
@@ -139,7 +139,7 @@ typedef struct sm_stmt {
     struct sm_csv_options *copy;      /* COPY */
     const char *reject_table;         /* COPY ... reject_table 'name' */
     const char *set_name, *set_value; /* SET */
-    const char *view_text;            /* CREATE VIEW: the query's text, bound anew wherever it is used */
+    const char *view_text; /* CREATE VIEW: the query's text, bound anew wherever it is used */
     bool or_replace;
 } sm_stmt;
 

@@ -19,18 +19,24 @@
 
 typedef enum sm_step_kind { SM_STEP_FILTER, SM_STEP_PROJECT, SM_STEP_PROBE } sm_step_kind;
 
-/* Probing a hash table (or, without keys, every build row). Output columns: the input's, then
- * `n_build` columns of the build side (none for SEMI and ANTI; one bool for MARK). Rows leave in order
- * of the probing row, and for one probing row in build order. */
+/* Probing a hash table (or, without keys, every build row). The residual sees the input's columns,
+ * then the n_build build columns, of any kind of join. Output columns: the input's, then the
+ * n_build; of SEMI and the ANTI kinds the input's alone; of MARK the input's, then one bool. Rows
+ * leave in order of the probing row, and for one probing row in build order. */
 typedef struct sm_probe {
-    sm_join_kind kind; /* RIGHT and FULL: unmatched build rows are a pipeline of their own */
+    sm_join_kind kind; /* RIGHT (an INNER that marks) and FULL (a LEFT that marks): unmatched build
+                          rows are a pipeline of their own */
     uint32_t build;    /* number of the pipeline whose sink is the table */
-    uint32_t n_keys;   /* step.exprs[0..n_keys) are the keys over the step's input */
+    uint32_t n_keys;   /* step.exprs[0..n_keys) are the keys over the step's input; proved, they
+                          have their types' own phys */
     const bool *null_safe;
-    sm_expr *residual, *residual_proved; /* over the input's columns, then the build's; NULL = none */
+    sm_expr *residual, *residual_proved; /* NULL = none */
     uint32_t n_build;
-    uint32_t *build_cols; /* columns of the build side that go on, by their number in the table */
-    struct sm_join_table *table; /* set by prepare */
+    uint32_t *build_cols; /* columns of the build side by their number in the table */
+    sm_type *build_types; /* n_build */
+    uint32_t n_out;       /* output columns */
+    bool *used; /* n_out: a later step or the sink reads it; the others need not be made */
+    struct sm_join_table *table; /* set by prepare; NULL where only shapes are explained */
 } sm_probe;
 
 typedef struct sm_step {
@@ -88,10 +94,11 @@ typedef struct sm_rows_sink {
     uint32_t n_keep;                  /* columns [0, n_keep) are the result; the rest only order */
 } sm_rows_sink;
 
-/* The build side of a join: its rows are collected as in a ROWS sink, then sm_join_table_build makes
- * the table. */
+/* The build side of a join: its rows are collected as in a ROWS sink, then sm_join_table_build
+ * makes the table. */
 typedef struct sm_build_sink {
-    uint32_t n_keys; /* input columns [0, n_keys); the rest is payload and keys once more where needed */
+    uint32_t
+        n_keys; /* input columns [0, n_keys); the rest is payload and keys once more where needed */
     const bool *null_safe;
     bool keeps_null_keys; /* rows with a NULL key matter: RIGHT, FULL, MARK and NULL_ANTI */
     bool marks_matches;   /* RIGHT, FULL */
@@ -100,9 +107,9 @@ typedef struct sm_build_sink {
 typedef enum sm_sink_kind { SM_SINK_ROWS, SM_SINK_AGG, SM_SINK_BUILD } sm_sink_kind;
 
 typedef enum sm_input_kind {
-    SM_INPUT_VERSION, /* a table */
-    SM_INPUT_SERIES,  /* generate_series */
-    SM_INPUT_VALUES,  /* constant rows, evaluated by prepare */
+    SM_INPUT_VERSION,  /* a table */
+    SM_INPUT_SERIES,   /* generate_series */
+    SM_INPUT_VALUES,   /* constant rows, evaluated by prepare */
     SM_INPUT_PIPELINE, /* the output of an earlier pipeline */
     SM_INPUT_CONCAT,   /* the outputs of earlier pipelines (UNION ALL), in order: parts[] */
     SM_INPUT_UNMATCHED /* build rows of pipeline `from` that no probe has matched, in build order */
@@ -124,7 +131,7 @@ typedef struct sm_pipeline {
     union {
         sm_agg_sink agg;
         struct {
-            sm_rows_sink rows;   /* BUILD too: no order, no limit */
+            sm_rows_sink rows; /* BUILD too: no order, no limit */
             sm_build_sink build;
         };
     };
