@@ -189,7 +189,7 @@ sm_status sm_sql_bind(sm_arena *a, sm_catalog *catalog, const char *text, size_t
     job.b.params = SM_NEW_N(a, sm_type, n_params + 1);
     if (!job.b.params) return sm_arena_failed(a, err);
     if (n_params) memcpy(job.b.params, param_types, n_params * sizeof(sm_type));
-    sm_status s = sm_on_big_stack(run_job, &job, err);
+    sm_status s = sm_on_big_stack(run_job, &job, bytes, err);
     sm_arena_reset(&scratch);
     return s;
 }

@@ -12,7 +12,13 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { STACK_BYTES = 64 << 20, MAX_OPERATORS = 20000, MAX_DEPTH = 2000 };
+enum {
+    STACK_BYTES = 64 << 20,
+    SHORT_STACK_BYTES = 16 << 20, /* the C library keeps stacks of this size for the next thread */
+    SHORT_TEXT_BYTES = 4096,      /* at most 2,048 levels */
+    MAX_OPERATORS = 20000,
+    MAX_DEPTH = 2000
+};
 
 const char *sm_pg_string(const pg_node *n)
 {
@@ -230,14 +236,15 @@ static void *run_call(void *p)
     return NULL;
 }
 
-sm_status sm_on_big_stack(sm_status (*fn)(void *arg), void *arg, sm_error *err)
+sm_status sm_on_big_stack(sm_status (*fn)(void *arg), void *arg, size_t text_bytes, sm_error *err)
 {
     big_call call = {fn, arg, SM_OK};
     pthread_attr_t attr;
     pthread_t thread;
     int failed = pthread_attr_init(&attr);
     if (failed) return sm_raise(err, SM_ERR_INTERNAL, "the parser's thread could not be described");
-    failed = pthread_attr_setstacksize(&attr, STACK_BYTES);
+    size_t stack = text_bytes <= SHORT_TEXT_BYTES ? SHORT_STACK_BYTES : STACK_BYTES;
+    failed = pthread_attr_setstacksize(&attr, stack);
     if (!failed) failed = pthread_create(&thread, &attr, run_call, &call);
     pthread_attr_destroy(&attr);
     if (failed) return sm_raise(err, SM_ERR_INTERNAL, "the parser's thread could not be started");

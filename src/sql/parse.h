@@ -27,7 +27,8 @@ typedef struct sm_parse_error {
  *  errors  SM_ERR_SYNTAX, SM_ERR_TOO_COMPLEX; *where says the position, which is not set in err */
 sm_status sm_parse(sm_arena *scratch, const char *text, size_t bytes, PgQuery__ParseResult **out,
                    sm_parse_error *where, sm_error *err);
-/** Runs fn(arg) on a thread of its own with a stack of 64 MiB and waits for it. */
-sm_status sm_on_big_stack(sm_status (*fn)(void *arg), void *arg, sm_error *err);
+/** Runs fn(arg), which parses a text of so many bytes, on a thread of its own with a stack of
+ *  64 MiB (16 for a short text) and waits for it. */
+sm_status sm_on_big_stack(sm_status (*fn)(void *arg), void *arg, size_t text_bytes, sm_error *err);
 
 #endif

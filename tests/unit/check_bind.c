@@ -500,6 +500,29 @@ START_TEST(rewrites_stay_small)
 }
 END_TEST
 
+/* The deepest texts that the short stack gets. */
+START_TEST(deep_short_texts)
+{
+    static const char *const units[][3] = {
+        {"- ", "a", ""},   {"not ", "ok", ""}, {"", "a", "+a"},
+        {"(a+", "a", ")"}, {"", "a", "::int"}, {"abs(", "a", ")"},
+        {"", "b", "||b"},  {"((", "a", "))"},  {"", "ok", " and(ok)"}};
+    for (size_t u = 0; u < SM_COUNT(units); u++) {
+        char text[5000] = "select ";
+        size_t unit = strlen(units[u][0]) + strlen(units[u][2]), n = (4096 - 20) / unit;
+        if (n > 1990) n = 1990;
+        for (size_t i = 0; i < n; i++) strcat(text, units[u][0]);
+        strcat(text, units[u][1]);
+        for (size_t i = 0; i < n; i++) strcat(text, units[u][2]);
+        strcat(text, " from t");
+        sm_stmt st;
+        sm_error err;
+        sm_status s = bind(text, &st, &err);
+        ck_assert_msg(s == SM_OK, "%s: %s", units[u][0], err.message);
+    }
+}
+END_TEST
+
 static const char *const corpus[] = {
     "select a, sum(n) filter (where ok) as x, 'é''' || b from t where a in (1, 2, $1) and b like "
     "'x%' escape '!' group by a, b having count(*) > 1 order by 2 desc nulls last limit 3 offset 1",
@@ -581,6 +604,7 @@ int main(void)
     tcase_add_test(c, changes_of_tables);
     tcase_add_test(c, other_statements);
     tcase_add_test(c, rewrites_stay_small);
+    tcase_add_test(c, deep_short_texts);
     tcase_add_loop_test(c, cut_statements, 0, (int)SM_COUNT(corpus));
     tcase_add_loop_test(c, failing_memory, 0, (int)SM_COUNT(corpus));
     srunner_run_all(r, CK_ENV);

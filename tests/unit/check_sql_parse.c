@@ -149,7 +149,7 @@ static sm_status run_parse(void *arg)
 static sm_status parse(parse_job *j, const char *text)
 {
     *j = (parse_job){.text = text};
-    return sm_on_big_stack(run_parse, j, &j->err);
+    return sm_on_big_stack(run_parse, j, strlen(text), &j->err);
 }
 
 /* head, then n times each of open, middle once, n times close */
