@@ -47,7 +47,7 @@ static void fetch_value(void *arg, uint32_t column, sm_value *out)
 /* What evaluation leaves: table by code, entry n for NULL. */
 typedef struct dict_table {
     char *values;
-    uint64_t *valid;
+    uint8_t *valid; /* one byte an entry */
     bool all_valid, null_is_null;
 } dict_table;
 
@@ -68,7 +68,7 @@ static bool evaluate(sm_batch_state *s, const sm_expr *e, const sm_dict *d, dict
         else
             t->all_valid &= !out.is_null;
         if (out.is_null) continue;
-        sm_bit_set(t->valid, i);
+        t->valid[i] = 1;
         memcpy(t->values + i * bytes, &out, bytes); /* every form of value begins the union */
     }
     return true;
@@ -83,7 +83,7 @@ sm_status sm_batch_dict(sm_batch_state *s, const sm_expr *e, sm_reg **out)
     if (!d) return SM_OK;
     sm_arena *a = &s->w->arena;
     t.values = sm_arena_vector(a, sm_phys_bytes(e->phys) * (d->n + 1));
-    t.valid = sm_arena_vector(a, (sm_bit_words(d->n + 1)) * sizeof(uint64_t));
+    t.valid = sm_arena_vector(a, d->n + 1);
     if (!t.values || !t.valid) return sm_arena_failed(a, &s->w->err);
     if (!evaluate(s, e, d, &t)) return SM_OK;
     SM_TRY(sm_batch_want_codes(s, column));

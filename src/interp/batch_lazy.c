@@ -155,12 +155,10 @@ sm_flow sm_run_look_up(sm_batch_state *s, sm_instr *in)
     s->select->look_up(to->room, in->table, from->codes, s->n_rows, bytes);
     to->v.valid = from->valid;
     if (in->table_valid) {
-        uint64_t *valid = to->valid_room;
-        for (uint32_t w = 0; w < words; w++) valid[w] = 0;
-        for (uint32_t i = 0; i < s->n_rows; i++)
-            valid[i >> 6] |= (uint64_t)sm_bit_get(in->table_valid, from->codes[i]) << (i & 63);
-        to->v.valid = valid;
-        for (uint32_t w = 0; from->valid && w < words; w++) valid[w] &= from->valid[w];
+        uint8_t present[SM_BATCH_ROWS];
+        s->select->look_up(present, in->table_valid, from->codes, s->n_rows, 1);
+        s->select->pick(SM_PICK_TRUE, present, from->valid, NULL, s->n_rows, to->valid_room);
+        to->v.valid = to->valid_room;
     }
     if (!from->valid || in->null_in_null_out) return SM_FLOW_NEXT;
     const char *null_value = (const char *)in->table + (size_t)in->n_entries * bytes;

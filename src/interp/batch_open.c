@@ -62,18 +62,29 @@ sm_instr *sm_batch_instr(sm_batch_state *s, sm_flow (*run)(sm_batch_state *, sm_
     return in;
 }
 
+static sm_status make_live(sm_batch_state *s)
+{
+    sm_arena *a = &s->w->arena;
+    if (s->made_lives == s->cap_lives) {
+        uint32_t cap = s->cap_lives ? s->cap_lives * 2 : 4;
+        sm_live **more = SM_NEW_N(a, sm_live *, cap);
+        if (!more) return sm_arena_failed(a, &s->w->err);
+        if (s->made_lives) memcpy(more, s->lives, s->made_lives * sizeof(sm_live *));
+        s->lives = more;
+        s->cap_lives = cap;
+    }
+    sm_live *l = SM_NEW(a, sm_live);
+    if (!l) return sm_arena_failed(a, &s->w->err);
+    l->mask_room = sm_arena_vector(a, SM_MASK_WORDS * sizeof(uint64_t));
+    l->sel = sm_arena_vector(a, (SM_BATCH_ROWS + 32) * sizeof(uint16_t));
+    if (!l->mask_room || !l->sel) return sm_arena_failed(a, &s->w->err);
+    s->lives[s->made_lives++] = l;
+    return SM_OK;
+}
+
 sm_status sm_batch_live_push(sm_batch_state *s, uint32_t *number)
 {
-    if (s->n_lives == SM_MAX_LIVES)
-        return sm_raise(&s->w->err, SM_ERR_TOO_COMPLEX, "conditions are nested too deeply");
-    if (s->n_lives == s->made_lives) {
-        sm_live *l = SM_NEW(&s->w->arena, sm_live);
-        if (!l) return sm_arena_failed(&s->w->arena, &s->w->err);
-        l->mask_room = sm_arena_vector(&s->w->arena, SM_MASK_WORDS * sizeof(uint64_t));
-        l->sel = sm_arena_vector(&s->w->arena, (SM_BATCH_ROWS + 32) * sizeof(uint16_t));
-        if (!l->mask_room || !l->sel) return sm_arena_failed(&s->w->arena, &s->w->err);
-        s->lives[s->made_lives++] = l;
-    }
+    if (s->n_lives == s->made_lives) SM_TRY(make_live(s));
     *number = s->n_lives++;
     return SM_OK;
 }

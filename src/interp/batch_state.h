@@ -12,8 +12,6 @@
 #include "interp/interp.h"
 #include "interp/kernels.h"
 
-enum { SM_MAX_LIVES = 4096 }; /* two a nested CASE: deeper than the parser lets expressions be */
-
 typedef struct sm_live {
     bool sparse;          /* sel is what counts; else mask */
     bool has_sel;         /* dense: sel was made from mask */
@@ -63,9 +61,9 @@ struct sm_instr {
     uint32_t column; /* SCAN: of the source; STEP_END: the step */
     sm_phys phys;    /* SCAN: to decode to */
     sm_decode_room room;
-    const sm_value *value; /* FILL */
-    const void *table;     /* LOOK_UP: by code, and at [n_entries] for NULL */
-    const uint64_t *table_valid;
+    const sm_value *value;      /* FILL */
+    const void *table;          /* LOOK_UP: by code, and at [n_entries] for NULL */
+    const uint8_t *table_valid; /* one byte an entry; NULL: all are values */
     uint32_t n_entries;
     bool null_in_null_out;
 };
@@ -90,10 +88,10 @@ struct sm_batch_state {
     uint32_t row0, n_rows; /* of the running batch: first row in its chunk, rows */
     uint32_t n_instrs, cap_instrs;
     sm_instr *instrs;
-    uint32_t cur;                 /* live set now */
-    uint32_t n_lives, made_lives; /* at open: in use, allocated */
-    sm_live *lives[SM_MAX_LIVES]; /* [0] = the source's rows */
-    sm_reg **env;                 /* at open: the columns of the step being compiled */
+    uint32_t cur;                            /* live set now */
+    uint32_t n_lives, made_lives, cap_lives; /* at open: in use, made */
+    sm_live **lives;                         /* [0] = the source's rows */
+    sm_reg **env;                            /* at open: the columns of the step being compiled */
     const sm_op_kernels *ops;
     const sm_agg_kernels *agg;
     const sm_select_kernels *select;

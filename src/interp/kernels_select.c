@@ -98,17 +98,21 @@ static void bytes_of_mask(const uint64_t *mask, uint32_t n, uint8_t *out)
     }
 }
 
+/* Whole words with few gaps as vectors; the others, and the last, bit by bit. */
 #define BLEND(T, name)                                                                             \
     static void name(T *out, const T *v, const uint64_t *mask, uint32_t n)                         \
     {                                                                                              \
         for (uint32_t w = 0; w * 64 < n; w++) {                                                    \
             uint64_t bits = mask[w];                                                               \
             T *restrict to = out + w * 64;                                                         \
-            const T *from = v + w * 64;                                                            \
+            const T *restrict from = v + w * 64;                                                   \
             if (bits == UINT64_MAX) {                                                              \
                 memcpy(to, from, 64 * sizeof(T));                                                  \
             } else if (n - w * 64 >= 64 && __builtin_popcountll(bits) > 8) {                       \
-                for (uint32_t i = 0; i < 64; i++) to[i] = bits >> i & 1 ? from[i] : to[i];         \
+                for (uint32_t i = 0; i < 64; i++) {                                                \
+                    T take = (T)(0 - (T)(bits >> i & 1));                                          \
+                    to[i] = (T)((from[i] & take) | (to[i] & (T)~take));                            \
+                }                                                                                  \
             } else {                                                                               \
                 for (; bits; bits &= bits - 1) {                                                   \
                     uint32_t i = (uint32_t)__builtin_ctzll(bits);                                  \
@@ -117,10 +121,27 @@ static void bytes_of_mask(const uint64_t *mask, uint32_t n, uint8_t *out)
             }                                                                                      \
         }                                                                                          \
     }
+#if defined(__AVX512BW__)
+/* Masked loads and stores touch nothing beyond the mask. */
+#define BLEND_MASKED(T, name, LOAD, STORE, MASK)                                                   \
+    static void name(T *out, const T *v, const uint64_t *mask, uint32_t n)                         \
+    {                                                                                              \
+        const uint32_t step = 64 / (uint32_t)sizeof(T);                                            \
+        for (uint32_t i = 0; i < n; i += step) {                                                   \
+            MASK m = (MASK)(mask[i >> 6] >> (i & 63));                                             \
+            STORE(out + i, m, LOAD(m, v + i));                                                     \
+        }                                                                                          \
+    }
+BLEND_MASKED(uint8_t, blend_1, _mm512_maskz_loadu_epi8, _mm512_mask_storeu_epi8, __mmask64)
+BLEND_MASKED(uint16_t, blend_2, _mm512_maskz_loadu_epi16, _mm512_mask_storeu_epi16, __mmask32)
+BLEND_MASKED(uint32_t, blend_4, _mm512_maskz_loadu_epi32, _mm512_mask_storeu_epi32, __mmask16)
+BLEND_MASKED(uint64_t, blend_8, _mm512_maskz_loadu_epi64, _mm512_mask_storeu_epi64, __mmask8)
+#else
 BLEND(uint8_t, blend_1)
 BLEND(uint16_t, blend_2)
 BLEND(uint32_t, blend_4)
 BLEND(uint64_t, blend_8)
+#endif
 BLEND(sm_u128, blend_16)
 
 static void blend(void *out, const void *v, const uint64_t *mask, uint32_t n, uint32_t bytes)

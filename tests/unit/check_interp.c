@@ -137,6 +137,25 @@ START_TEST(more_than_one_chunk)
 }
 END_TEST
 
+/* Two groups go by masks at every level, of which one may have no live row in a batch. */
+START_TEST(two_groups)
+{
+    sm_node *scan = t_scan(3000);
+    sm_expr *key = t_op(SM_OP_lt_i64, t_column(scan, T_ROW), t_const_i64(1100));
+    t_agg aggs[] = {
+        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64)},
+        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64_FULL)},
+        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_F32)},
+        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_I64)},
+        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_ROW)},
+        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_I16)},
+        {.fn = SM_AGG_MAX, .arg = t_column(scan, T_F64), .filter = t_column(scan, T_BOOL)}};
+    ck_assert_int_eq(t_compare(t_aggregate(scan, &key, 1, aggs, SM_COUNT(aggs))), SM_GROUPS_TINY);
+    t_compare(t_aggregate(t_filter(scan, most(scan)), &key, 1, aggs, SM_COUNT(aggs)));
+    t_compare(t_aggregate(t_filter(scan, few(scan)), &key, 1, aggs, SM_COUNT(aggs)));
+}
+END_TEST
+
 /* Groups without aggregates, by one key and by several. */
 START_TEST(only_keys)
 {
@@ -308,6 +327,24 @@ END_TEST
 
 /* ---- any expressions ------------------------------------------------------------------------- */
 
+START_TEST(random_aggregates)
+{
+    t_seed((unsigned)_i + 1000);
+    for (int round = 0; round < 12; round++) {
+        sm_node *scan = t_scan(1100), *n = scan;
+        if (round % 3) n = t_filter(n, t_random(scan, SM_CODE_B, 2));
+        static const sm_code args[] = {SM_CODE_I32, SM_CODE_I64, SM_CODE_F64, SM_CODE_D64,
+                                       SM_CODE_D128};
+        t_agg aggs[SM_COUNT(args)];
+        for (size_t i = 0; i < SM_COUNT(args); i++)
+            aggs[i] = (t_agg){.fn = t_pick(2) ? SM_AGG_SUM : SM_AGG_MAX,
+                              .arg = t_random(scan, args[i], 3)};
+        sm_expr *key = t_random(scan, (sm_code)(1 + t_pick(SM_CODE_TXT)), 2);
+        t_compare(t_aggregate(n, &key, t_pick(3) != 0, aggs, SM_COUNT(args)));
+    }
+}
+END_TEST
+
 START_TEST(random_expressions)
 {
     enum { EXPRS = 3 };
@@ -336,6 +373,7 @@ static Suite *make_suite(void)
     tcase_add_test(t, all_accumulators_most_rows);
     tcase_add_test(t, all_accumulators_no_rows);
     tcase_add_test(t, more_than_one_chunk);
+    tcase_add_test(t, two_groups);
     tcase_add_test(t, only_keys);
     tcase_add_test(t, rows_of_every_type);
     tcase_add_test(t, chains_of_steps);
@@ -346,6 +384,7 @@ static Suite *make_suite(void)
     tcase_add_test(t, steps_are_counted);
     tcase_add_test(t, memory_that_runs_out_is_an_error);
     tcase_add_loop_test(t, random_expressions, 0, 10);
+    tcase_add_loop_test(t, random_aggregates, 0, 6);
     suite_add_tcase(s, t);
     return s;
 }
