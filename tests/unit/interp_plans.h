@@ -290,6 +290,7 @@ static sm_expr *t_random_const(sm_code c)
 static bool t_usable(sm_op op)
 {
     if (op == SM_OP_repeat_txt || op == SM_OP_lpad_txt || op == SM_OP_rpad_txt) return false;
+    if (sm_ops[op].can_fail && t_pick(8)) return false;
     return strncmp(sm_ops[op].id, "txt_to", 6) != 0 || t_pick(40) == 0;
 }
 
