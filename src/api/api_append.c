@@ -7,6 +7,23 @@
 
 /* ---- C arrays ---- */
 
+/* Is every byte below 0x80? Eight at a time; the last eight overlap those before. */
+static bool is_ascii(const char *s, size_t n)
+{
+    const uint64_t high = 0x8080808080808080u;
+    uint64_t all = 0, w;
+    if (n < sizeof w) {
+        for (size_t i = 0; i < n; i++) all |= (unsigned char)s[i];
+        return !(all & high);
+    }
+    for (size_t i = 0; i + sizeof w < n; i += sizeof w) {
+        memcpy(&w, s + i, sizeof w);
+        all |= w;
+    }
+    memcpy(&w, s + n - sizeof w, sizeof w);
+    return !((all | w) & high);
+}
+
 static bool valid_utf8(const unsigned char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
@@ -22,28 +39,97 @@ static bool valid_utf8(const unsigned char *s, size_t n)
     return true;
 }
 
-static sm_status check_decimal(const sm_value *v, sm_type t, sm_error *err)
+static bool is_null(const smelt_column *from, uint64_t i)
 {
-    sm_i128 n = sm_value_int(v, sm_type_phys(t)), bound = sm_pow10(t.precision);
-    return n < bound && n > -bound ? SM_OK : sm_raise(err, SM_ERR_DECIMAL_RANGE);
+    return from->validity && !(from->validity[i / 8] >> (i % 8) & 1);
 }
 
-static sm_status value_in(const smelt_column *from, const sm_table_col *col, const char *table, uint64_t i,
-                          sm_value *out, sm_error *err)
+/* Decimals of rows [at, at + n) are within their precision. */
+static sm_status check_decimals(const smelt_column *from, sm_type t, uint64_t at, uint64_t n, sm_error *err)
 {
-    size_t bytes = sm_phys_bytes(sm_type_phys(col->type));
-    out->is_null = from->validity && !(from->validity[i / 8] >> (i % 8) & 1);
-    if (out->is_null) return col->not_null ? sm_raise(err, SM_ERR_NOT_NULL, col->name, table) : SM_OK;
-    if (col->type.id == SM_TEXT) {
-        const smelt_text *t = (const smelt_text *)from->values + i;
-        if (t->length > UINT32_MAX / 4) return sm_raise(err, SM_ERR_TEXT_TOO_LONG);
-        if (!valid_utf8((const unsigned char *)t->bytes, t->length)) return sm_raise(err, SM_ERR_BAD_ENCODING);
-        out->text = sm_text_view(t->bytes, (uint32_t)t->length);
+    sm_i128 bound = sm_pow10(t.precision);
+    bool good = true;
+    if (sm_type_phys(t) == SM_PHYS_I64) {
+        const int64_t *v = (const int64_t *)from->values + at;
+        int64_t least = (int64_t)bound;
+        for (uint64_t i = 0; i < n; i++)
+            good &= (v[i] < least && v[i] > -least) || is_null(from, at + i);
+    } else {
+        const char *v = (const char *)from->values + at * sizeof bound;
+        for (uint64_t i = 0; i < n; i++) {
+            sm_i128 x;
+            memcpy(&x, v + i * sizeof x, sizeof x);
+            good &= (x < bound && x > -bound) || is_null(from, at + i);
+        }
+    }
+    return good ? SM_OK : sm_raise(err, SM_ERR_DECIMAL_RANGE);
+}
+
+static sm_status check_not_null(const smelt_column *from, const sm_table_col *col, const char *table, uint64_t n_rows,
+                                sm_error *err)
+{
+    for (uint64_t i = 0; from->validity && i < n_rows; i++) {
+        if (is_null(from, i)) return sm_raise(err, SM_ERR_NOT_NULL, col->name, table);
+    }
+    return SM_OK;
+}
+
+/* Rows go to the builder so many at a time; what the engine holds in another form is put into room first. */
+enum { PART_ROWS = 4096 };
+
+static sm_status views_of_text(const smelt_column *from, uint64_t at, uint32_t n, sm_text *to, sm_error *err)
+{
+    const smelt_text *t = (const smelt_text *)from->values + at;
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_null(from, at + i)) {
+            to[i] = (sm_text){0};
+            continue;
+        }
+        if (t[i].length > UINT32_MAX / 4) return sm_raise(err, SM_ERR_TEXT_TOO_LONG);
+        if (!is_ascii(t[i].bytes, t[i].length) && !valid_utf8((const unsigned char *)t[i].bytes, t[i].length))
+            return sm_raise(err, SM_ERR_BAD_ENCODING);
+        to[i] = sm_text_view(t[i].length ? t[i].bytes : "", (uint32_t)t[i].length);
+    }
+    return SM_OK;
+}
+
+/* Rows [at, at + n) of a column as a vector; at is a multiple of PART_ROWS. */
+static sm_status part_of_column(const smelt_column *from, const sm_table_col *col, uint64_t at, uint32_t n,
+                                sm_arena *a, sm_vec *to, sm_error *err)
+{
+    sm_phys phys = sm_type_phys(col->type);
+    size_t bytes = sm_phys_bytes(phys);
+    const char *values = (const char *)from->values + bytes * at;
+    *to = (sm_vec){.data = (void *)(uintptr_t)values, .phys = phys};
+    if (from->validity) {
+        uint64_t *valid = sm_arena_vector(a, sm_bit_words(n) * sizeof *valid);
+        if (!valid) return sm_arena_failed(a, err);
+        memcpy(valid, from->validity + at / 8, (n + 7) / 8);
+        to->valid = valid;
+    }
+    if (col->type.id == SM_DECIMAL) SM_TRY(check_decimals(from, col->type, at, n, err));
+    if (phys != SM_PHYS_TEXT && phys != SM_PHYS_BOOL && phys != SM_PHYS_I128) return SM_OK;
+    to->data = sm_arena_vector(a, n * bytes);
+    if (!to->data) return sm_arena_failed(a, err);
+    if (phys == SM_PHYS_TEXT) return views_of_text(from, at, n, to->data, err);
+    if (phys == SM_PHYS_I128) { /* the caller's are aligned for 64 bits only */
+        memcpy(to->data, values, n * bytes);
         return SM_OK;
     }
-    memcpy(out, (const char *)from->values + bytes * i, bytes);
-    if (col->type.id == SM_BOOL) out->b = out->b != 0;
-    return col->type.id == SM_DECIMAL ? check_decimal(out, col->type, err) : SM_OK;
+    for (uint32_t i = 0; i < n; i++) ((uint8_t *)to->data)[i] = values[i] != 0;
+    return SM_OK;
+}
+
+static sm_status append_part(sm_builder *b, const sm_version *base, const smelt_column *columns, uint64_t at,
+                             uint32_t n, sm_arena *a, sm_error *err)
+{
+    sm_batch batch = {.n_cols = base->n_cols, .n_rows = n, .n_sel = n};
+    sm_arena_rewind(a);
+    batch.cols = SM_NEW_N(a, sm_vec, base->n_cols);
+    if (!batch.cols) return sm_arena_failed(a, err);
+    for (uint32_t c = 0; c < base->n_cols; c++)
+        SM_TRY(part_of_column(&columns[c], &base->cols[c], at, n, a, &batch.cols[c], err));
+    return sm_builder_batch(b, &batch, err);
 }
 
 static sm_status append_copied(smelt_db *db, const char *table, const sm_version *base, const smelt_column *columns,
@@ -51,15 +137,13 @@ static sm_status append_copied(smelt_db *db, const char *table, const sm_version
 {
     sm_builder *b = NULL;
     sm_arena a;
+    sm_status s = SM_OK;
     SM_TRY(sm_builder_new(&db->engine.mem, base->cols, base->n_cols, base, &b, err));
+    sm_builder_set_relation(b, table);
     sm_arena_init(&a, &db->engine.mem, "append");
-    sm_value *row = SM_NEW_N(&a, sm_value, base->n_cols + 1);
-    sm_status s = row ? SM_OK : sm_arena_failed(&a, err);
-    for (uint64_t i = 0; i < n_rows && s == SM_OK; i++) {
-        for (uint32_t c = 0; c < base->n_cols && s == SM_OK; c++) {
-            s = value_in(&columns[c], &base->cols[c], table, i, &row[c], err);
-        }
-        if (s == SM_OK) s = sm_builder_row(b, row, err);
+    for (uint64_t at = 0; at < n_rows && s == SM_OK; at += PART_ROWS) {
+        uint64_t left = n_rows - at;
+        s = append_part(b, base, columns, at, left < PART_ROWS ? (uint32_t)left : PART_ROWS, &a, err);
     }
     sm_arena_reset(&a);
     if (s == SM_OK) return sm_builder_finish(b, out, err);
@@ -96,11 +180,8 @@ static sm_status check_borrowed(const sm_version *base, const char *table, const
 {
     for (uint32_t c = 0; c < base->n_cols; c++) {
         const sm_table_col *col = &base->cols[c];
-        if (col->type.id != SM_DECIMAL && !(col->not_null && columns[c].validity)) continue;
-        for (uint64_t i = 0; i < n_rows; i++) {
-            sm_value v;
-            SM_TRY(value_in(&columns[c], col, table, i, &v, err));
-        }
+        if (col->not_null) SM_TRY(check_not_null(&columns[c], col, table, n_rows, err));
+        if (col->type.id == SM_DECIMAL) SM_TRY(check_decimals(&columns[c], col->type, 0, n_rows, err));
     }
     return SM_OK;
 }
