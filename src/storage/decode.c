@@ -54,10 +54,12 @@ void sm_chunk_col_decode(const sm_chunk_col *c, sm_phys phys, uint32_t from, uin
         decode_dict(c, from, n, room, vec);
     } else if (c->enc == SM_ENC_NARROW) {
         vec->data = room->data;
+        if (!room->data) return;
         sm_column_kernels_get()->widen[__builtin_ctz(c->width)][phys - SM_PHYS_I16](stored, c->base,
                                                                                     n, room->data);
     } else if (phys == SM_PHYS_BOOL) {
         vec->data = room->data;
+        if (!room->data) return;
         sm_column_kernels_get()->unpack_bits(c->data, from, n, room->data);
     } else {
         vec->data = (void *)(uintptr_t)stored;

@@ -175,14 +175,14 @@ sm_status sm_catalog_drop(sm_catalog *c, const char *name, sm_error *err);
  * the work can be done per dictionary entry, and call sm_dict_gather later if views are needed
  * after all. */
 typedef struct sm_decode_room {
-    void *data; /* n values of phys + SM_PAD_BYTES; NULL: no views of a dictionary column, codes
-                   only */
+    void *data; /* n values of phys + SM_PAD_BYTES; NULL: only values that are views of the chunk, so
+                   codes and validity alone of a dictionary or narrow column */
     uint16_t *codes; /* n codes + SM_PAD_BYTES; NULL: codes of a dictionary column are not wanted */
     uint64_t *valid; /* sm_bit_words(n) + 1 words */
 } sm_decode_room;
 
 /** Rows [from, from + n) of a column in their physical form; everything is a view of the chunk
- * where it can be. Sets all of vec: data (NULL only for a dictionary column without room->data),
+ * where it can be. Sets all of vec: data (NULL where it would need room->data and there is none),
  * codes (dictionary columns with room->codes only), valid (NULL = no nulls; a view when from is a
  * multiple of 64, else shifted into room) and phys. phys is the type's own, or I64 for a narrow
  * decimal of more than 18 digits. */

@@ -64,10 +64,13 @@ static void check_decode(const sm_chunk *chunk, uint32_t col, sm_type type)
             if (v.codes && !want.is_null)
                 ck_assert(sm_text_eq(c->dict->entries[v.codes[i]], want.text));
         }
-        if (c->enc != SM_ENC_DICT) continue;
-        room.data = NULL; /* codes alone, views later */
+        room.data = NULL; /* codes alone, views later; of narrow columns validity alone */
         sm_chunk_col_decode(c, p, from, n, &room, &v);
-        ck_assert_ptr_null(v.data);
+        ck_assert(c->enc == SM_ENC_PLAIN && p != SM_PHYS_BOOL ? v.data != NULL : v.data == NULL);
+        if (c->valid)
+            for (uint32_t i = 0; i < n; i++)
+                ck_assert_int_eq(sm_bit_get(v.valid, i), sm_bit_get(c->valid, from + i));
+        if (c->enc != SM_ENC_DICT) continue;
         sm_text *views = sm_arena_vector(&a, n * sizeof *views);
         sm_dict_gather(c->dict, v.codes, n, views);
         for (uint32_t i = 0; i < n; i++) {
