@@ -59,7 +59,7 @@ typedef enum sm_group_mode {
 enum { SM_TINY_GROUPS = 16, SM_DIRECT_GROUPS = 65536, SM_LANES_NONE = 32, SM_LANES_TINY = 8 };
 
 /* TINY and DIRECT: group code = sum of stride * (dictionary code, or value - min, or n_values for
- * NULL). */
+ * NULL). Booleans have min 0 and two values, whatever their range. */
 typedef struct sm_code_key {
     bool dict;           /* text key that is a dictionary-coded source column */
     uint32_t source_col; /* of the dictionary's column */

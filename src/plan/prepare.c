@@ -240,6 +240,10 @@ static bool code_key(const sm_pipeline *p, uint32_t i, const sm_expr *key, sm_co
         return true;
     }
     if (!key->range.known || key->phys == SM_PHYS_I128) return false;
+    if (key->phys == SM_PHYS_BOOL) { /* codes are the values themselves */
+        out->n_values = 2;
+        return true;
+    }
     sm_i128 n = key->range.hi - key->range.lo + 1;
     if (n < 1 || n > SM_DIRECT_GROUPS || !sm_range_fits_i64(key->range)) return false;
     out->min = (int64_t)key->range.lo;
