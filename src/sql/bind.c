@@ -185,7 +185,7 @@ sm_status sm_sql_bind(sm_arena *a, sm_catalog *catalog, const char *text, size_t
     sm_arena_init(&scratch, a->mem, "the parser");
     job.b = (sm_binder){
         .a = a, .scratch = &scratch, .catalog = catalog, .err = err, .chars = &job.chars};
-    job.b.n_given = job.b.n_params = job.b.params_room = n_params;
+    job.b.n_params = job.b.params_room = n_params;
     job.b.params = SM_NEW_N(a, sm_type, n_params + 1);
     if (!job.b.params) return sm_arena_failed(a, err);
     if (n_params) memcpy(job.b.params, param_types, n_params * sizeof(sm_type));

@@ -1,6 +1,6 @@
 /* What the files of the binder share. The order to read them in: bind.c (statements),
- * bind_select.c, bind_from.c, bind_group.c, bind_expr.c, bind_op.c, bind_func.c, bind_cast.c,
- * bind_type.c, names.c. */
+ * bind_select.c, bind_from.c, bind_group.c, bind_expr.c, bind_rewrite.c, bind_op.c, bind_func.c,
+ * bind_special.c, bind_cast.c, bind_make.c, bind_type.c, names.c. */
 #ifndef SM_SQL_BIND_H
 #define SM_SQL_BIND_H
 
@@ -18,7 +18,7 @@ typedef struct sm_binder {
     const sm_chars *chars;
     ptrdiff_t shift; /* byte of the statement = location in the parsed text + shift */
     sm_type *params; /* SM_UNKNOWN until a context decides */
-    uint32_t n_params, params_room, n_given;
+    uint32_t n_params, params_room;
     struct sm_cte *ctes; /* visible WITH names, innermost first */
 } sm_binder;
 
@@ -96,29 +96,37 @@ bool sm_is_pipe(const char *text, size_t bytes);
 sm_status sm_bind_pipe(sm_binder *b, sm_stmt *out);
 
 /* ---- bind_ddl.c ---- */
+/** CREATE TABLE: columns and their constraints; whether the table exists is exec's question. */
 sm_status sm_bind_create(sm_binder *b, const PgQuery__CreateStmt *c, sm_stmt *out);
+/** DROP TABLE. */
 sm_status sm_bind_drop(sm_binder *b, const PgQuery__DropStmt *d, sm_stmt *out);
+/** INSERT: out->plan gives rows in the table's columns, order and types. */
 sm_status sm_bind_insert(sm_binder *b, const PgQuery__InsertStmt *i, sm_stmt *out);
+/** SET and RESET; a value of NULL means the default. */
 sm_status sm_bind_set(sm_binder *b, const PgQuery__VariableSetStmt *s, sm_stmt *out);
 /** Number of a table's column; a hint names the nearest. */
 sm_status sm_find_table_column(sm_binder *b, const sm_version *t, const char *name,
                                int32_t location, uint32_t *out);
 /* ---- bind_copy.c ---- */
+/** COPY: options, path, and the columns or the plan. */
 sm_status sm_bind_copy(sm_binder *b, const PgQuery__CopyStmt *c, sm_stmt *out);
 
 /* ---- bind_select.c ---- */
+/** A whole query, WITH, ORDER BY and LIMIT included. */
 sm_status sm_bind_select(sm_binder *b, const PgQuery__SelectStmt *s, sm_node **out);
 /** Rows of VALUES; types (n_types of them) are the columns' if given, else the common ones. */
 sm_status sm_bind_values(sm_binder *b, const PgQuery__SelectStmt *s, const sm_target *types,
                          uint32_t n_types, sm_node **out);
-/** An item list of SELECT (stars expanded): expressions and output names. */
+/* An item list of SELECT (stars expanded): expressions and output names. */
 typedef struct sm_targets {
     uint32_t n, room;
     sm_expr **exprs;
     const char **names;
     bool *named; /* by AS */
 } sm_targets;
+/** The items of a list; aggregates are allowed if cx says so. */
 sm_status sm_bind_targets(sm_ctx *cx, size_t n, pg_node *const *items, sm_targets *out);
+/** Adds an item; the name is copied. */
 sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *name, bool named);
 /** A LIMIT or OFFSET expression as bigint; NULL when there is none, or it is NULL. */
 sm_status sm_bind_count(sm_binder *b, const char *clause, const pg_node *n, sm_expr **out);
@@ -131,6 +139,7 @@ sm_status sm_bind_where(sm_ctx *cx, const pg_node *n, sm_node *in, sm_node **out
 void sm_order_flags(const PgQuery__SortBy *s, sm_order *o);
 
 /* ---- bind_from.c ---- */
+/** The items of FROM as a node, and what names mean above it; no items give one row. */
 sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out,
                        sm_scope *scope);
 /** The current version of a table, referenced by the statement; a hint names the nearest table. */
@@ -163,33 +172,41 @@ sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, 
                      sm_expr *e, sm_expr **out);
 
 /* ---- bind_expr.c ---- */
+/** Any expression. A literal or parameter may still be of type SM_UNKNOWN: see sm_decide. */
 sm_status sm_bind_expr(sm_ctx *cx, const pg_node *n, sm_expr **out);
 /** As sm_bind_expr, and the result is a boolean. */
 sm_status sm_bind_condition(sm_ctx *cx, const pg_node *n, sm_expr **out);
+/** A column by name; hints name the nearest. */
 sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out);
 
 /* ---- bind_op.c ---- */
-/** left may be NULL (prefix operator). */
+/** An operator as written; left may be NULL (prefix operator). */
 sm_status sm_bind_operator(sm_ctx *cx, const char *op, sm_expr *left, sm_expr *right,
                            int32_t location, sm_expr **out);
+/** l op r, at a type both can take.  errors  SM_ERR_UNDEFINED_OPERATOR */
 sm_status sm_compare(sm_binder *b, const char *op, sm_expr *left, sm_expr *right, int32_t location,
                      sm_expr **out);
+/** -e; *out is NULL if the type has no negation. */
 sm_status sm_negate(sm_binder *b, sm_expr *e, sm_expr **out);
 /** Refuses an operand that a rewriting repeats so often that the expression would explode. */
 sm_status sm_check_repeat(sm_binder *b, const sm_expr *e, uint32_t times, int32_t location);
 
 /* ---- bind_func.c ---- */
+/** A function or aggregate call, or a cast written as one. */
 sm_status sm_bind_function(sm_ctx *cx, const PgQuery__FuncCall *f, sm_expr **out);
 /** The operation of an operator or function name for these arguments, which are coerced to it. *op
- * is SM_N_OPS if none fits. Operations on decimals are not looked at. */
+ *  is SM_N_OPS if none fits. Operations on decimals are not looked at. */
 sm_status sm_find_op(sm_binder *b, const char *name, sm_expr **args, uint32_t n_args, sm_op *op);
 
 /* ---- bind_cast.c ---- */
+/** e as another type, by the operations it takes; location -1 blames e's own position. */
 sm_status sm_cast(sm_binder *b, sm_expr *e, const sm_target *to, sm_cast_kind kind,
                   int32_t location, sm_expr **out);
 /** Implicit cast to a plain type. */
 sm_status sm_coerce(sm_binder *b, sm_expr *e, sm_type to, sm_expr **out);
+/** Is there an implicit cast? */
 bool sm_can_coerce(sm_type from, sm_type to);
+/** Is there a cast on assignment? */
 bool sm_can_assign(sm_type from, sm_type to);
 /** Decimal at another scale and precision; checks that the digits fit if they may not. */
 sm_status sm_rescale(sm_binder *b, sm_expr *e, unsigned precision, unsigned scale, sm_expr **out);
@@ -197,8 +214,8 @@ sm_status sm_rescale(sm_binder *b, sm_expr *e, unsigned precision, unsigned scal
 sm_status sm_to_decimal(sm_binder *b, sm_expr *e, sm_expr **out);
 /** Literals and parameters of no type yet become text. */
 sm_status sm_decide(sm_binder *b, sm_expr **e);
-/** One type for all; what names the construct in the error ("CASE").  errors  SM_ERR_TYPE_MISMATCH
- */
+/** One type for all; what names the construct in the error ("CASE").
+ *  errors  SM_ERR_TYPE_MISMATCH */
 sm_status sm_common_type(sm_binder *b, const char *what, sm_expr **exprs, uint32_t n, sm_type *out);
 /** Coerces all to one type. */
 sm_status sm_unify(sm_binder *b, const char *what, sm_expr **exprs, uint32_t n, sm_type *out);
@@ -208,11 +225,13 @@ sm_status sm_make_op(sm_binder *b, sm_op op, sm_type type, sm_expr *const *args,
 /** AND, OR, CASE, COALESCE or IS_NULL node. */
 sm_status sm_make_node(sm_binder *b, sm_expr_kind kind, sm_type type, sm_expr *const *args,
                        uint32_t n, int32_t position, sm_expr **out);
+/** Constants; NULL when memory is out. Text is copied. */
 sm_expr *sm_make_bool(sm_binder *b, bool v, int32_t position);
 sm_expr *sm_make_int(sm_binder *b, int32_t v, int32_t position);
 sm_expr *sm_make_text(sm_binder *b, const char *s, int32_t position);
 
 /* ---- bind_type.c ---- */
+/** A type name with its modifiers. */
 sm_status sm_bind_type(sm_binder *b, const PgQuery__TypeName *t, sm_target *out);
 /** SQL spelling for messages, without modifiers; static. */
 const char *sm_type_word(sm_type t);
@@ -220,16 +239,17 @@ const char *sm_type_word(sm_type t);
 sm_type sm_decimal_of(const sm_expr *e);
 
 /* ---- names.c ---- */
-/** The name nearest to `name` by edit distance, if it is near enough to be meant; else NULL. */
+/* The name nearest to `name` by edit distance, if it is near enough to be meant; else NULL. */
 typedef struct sm_nearest {
     const char *name, *best;
     unsigned distance;
 } sm_nearest;
+/** Makes a candidate the best one if it is nearer than those before. */
 void sm_nearest_offer(sm_nearest *n, const char *candidate);
 /** Name that PostgreSQL gives an unnamed output column. */
 const char *sm_output_name(const pg_node *n);
-/** Last part of a qualified function, operator or type name; *qualified if another schema than the
- * usual is named. */
+/** Last part of a qualified function, operator or type name; *foreign if another schema than the
+ *  usual is named. */
 const char *sm_last_name(size_t n, pg_node *const *names, bool *foreign);
 /** Copy in the statement's memory. */
 const char *sm_keep(sm_binder *b, const char *s);
