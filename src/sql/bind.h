@@ -122,12 +122,11 @@ typedef struct sm_targets {
     uint32_t n, room;
     sm_expr **exprs;
     const char **names;
-    bool *named; /* by AS */
 } sm_targets;
 /** The items of a list; aggregates are allowed if cx says so. */
 sm_status sm_bind_targets(sm_ctx *cx, size_t n, pg_node *const *items, sm_targets *out);
 /** Adds an item; the name is copied. */
-sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *name, bool named);
+sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *name);
 /** A LIMIT or OFFSET expression as bigint; NULL when there is none, or it is NULL. */
 sm_status sm_bind_count(sm_binder *b, const char *clause, const pg_node *n, sm_expr **out);
 /** LIMIT node above in, or in itself. */

@@ -29,23 +29,20 @@ typedef struct selection {
 
 /* ---- the list of SELECT ---- */
 
-sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *name, bool named)
+sm_status sm_targets_add(sm_binder *b, sm_targets *t, sm_expr *e, const char *name)
 {
     if (t->n == t->room) {
         uint32_t room = t->room ? t->room * 2 : 8;
         sm_expr **exprs = SM_NEW_N(b->scratch, sm_expr *, room);
         const char **names = SM_NEW_N(b->scratch, const char *, room);
-        bool *flags = SM_NEW_N(b->scratch, bool, room);
-        if (!exprs || !names || !flags) return sm_out_of_memory(b);
-        for (uint32_t i = 0; i < t->n; i++)
-            exprs[i] = t->exprs[i], names[i] = t->names[i], flags[i] = t->named[i];
-        t->exprs = exprs, t->names = names, t->named = flags, t->room = room;
+        if (!exprs || !names) return sm_out_of_memory(b);
+        for (uint32_t i = 0; i < t->n; i++) exprs[i] = t->exprs[i], names[i] = t->names[i];
+        t->exprs = exprs, t->names = names, t->room = room;
     }
     name = sm_keep(b, name);
     if (!name) return sm_out_of_memory(b);
     t->exprs[t->n] = e;
-    t->names[t->n] = name;
-    t->named[t->n++] = named;
+    t->names[t->n++] = name;
     return SM_OK;
 }
 
@@ -69,7 +66,7 @@ static sm_status add_star(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_targets *o
         sm_expr *e = sm_expr_column(b->a, i, col->type, col->nullable);
         if (!e) return sm_out_of_memory(b);
         e->position = sm_position(b, c->location);
-        SM_TRY(sm_targets_add(b, out, e, col->name, false));
+        SM_TRY(sm_targets_add(b, out, e, col->name));
     }
     return SM_OK;
 }
@@ -87,7 +84,7 @@ sm_status sm_bind_targets(sm_ctx *cx, size_t n, pg_node *const *items, sm_target
         SM_TRY(sm_bind_expr(cx, t->val, &e));
         SM_TRY(sm_decide(cx->b, &e));
         bool named = t->name && t->name[0];
-        SM_TRY(sm_targets_add(cx->b, out, e, named ? t->name : sm_output_name(t->val), named));
+        SM_TRY(sm_targets_add(cx->b, out, e, named ? t->name : sm_output_name(t->val)));
     }
     return SM_OK;
 }
@@ -215,7 +212,7 @@ static sm_status add_order(selection *q, const PgQuery__SortBy *s, order_item *o
                 b->err, e->position, SM_ERR_INVALID_REFERENCE,
                 "for SELECT DISTINCT, ORDER BY expressions must appear in select list");
         target = q->targets.n;
-        SM_TRY(sm_targets_add(b, &q->targets, e, "order", false));
+        SM_TRY(sm_targets_add(b, &q->targets, e, "order"));
     }
     *out = (order_item){target, flags.desc, flags.nulls_first};
     return SM_OK;
@@ -385,7 +382,7 @@ static sm_status bind_clauses(selection *q)
             const sm_col *c = &q->node->cols[i];
             sm_expr *e = sm_expr_column(b->a, i, c->type, c->nullable);
             if (!e) return sm_out_of_memory(b);
-            SM_TRY(sm_targets_add(b, &q->targets, e, c->name, false));
+            SM_TRY(sm_targets_add(b, &q->targets, e, c->name));
         }
     } else {
         sm_ctx where = {.b = b, .scope = &q->scope, .clause = "WHERE"};

@@ -179,7 +179,7 @@ static sm_status all_columns(pipe_state *p, sm_targets *t)
         const sm_col *c = &p->node->cols[i];
         sm_expr *e = sm_expr_column(p->b->a, i, c->type, c->nullable);
         if (!e) return sm_out_of_memory(p->b);
-        SM_TRY(sm_targets_add(p->b, t, e, c->name, false));
+        SM_TRY(sm_targets_add(p->b, t, e, c->name));
     }
     return SM_OK;
 }
@@ -193,7 +193,7 @@ static sm_status extend_step(pipe_state *p, const step *s)
     SM_TRY(sm_bind_targets(&cx, q->n_target_list, q->target_list, &added));
     SM_TRY(all_columns(p, &all));
     for (uint32_t i = 0; i < added.n; i++)
-        SM_TRY(sm_targets_add(p->b, &all, added.exprs[i], added.names[i], added.named[i]));
+        SM_TRY(sm_targets_add(p->b, &all, added.exprs[i], added.names[i]));
     SM_TRY(sm_project(p->b, p->node, all.exprs, all.names, all.n, &p->node));
     return rescope(p, p->scope.rel);
 }
@@ -241,12 +241,12 @@ static sm_status aggregate_step(pipe_state *p, const step *s)
     for (uint32_t i = 0; i < keys.n; i++) {
         sm_expr *e = sm_expr_column(b->a, i, keys.exprs[i]->type, keys.exprs[i]->nullable);
         if (!e) return sm_out_of_memory(b);
-        SM_TRY(sm_targets_add(b, &out, e, keys.names[i], keys.named[i]));
+        SM_TRY(sm_targets_add(b, &out, e, keys.names[i]));
     }
     for (uint32_t i = 0; i < calls.n; i++) {
         sm_expr *e;
         SM_TRY(sm_regroup(b, &p->scope, keys.exprs, keys.n, calls.exprs[i], &e));
-        SM_TRY(sm_targets_add(b, &out, e, calls.names[i], calls.named[i]));
+        SM_TRY(sm_targets_add(b, &out, e, calls.names[i]));
     }
     SM_TRY(sm_aggregate(b, p->node, &p->scope, keys.exprs, keys.n, &aggs, &p->node));
     SM_TRY(sm_project(b, p->node, out.exprs, out.names, out.n, &p->node));
@@ -273,7 +273,7 @@ static sm_status order_key(pipe_state *p, const PgQuery__SortBy *item, sm_target
     *column = all->n;
     const char *name = sm_unique_name(b, "order", p->node->cols, p->node->n_cols);
     if (!name) return sm_out_of_memory(b);
-    return sm_targets_add(b, all, e, name, false);
+    return sm_targets_add(b, all, e, name);
 }
 
 static sm_status order_step(pipe_state *p, const step *s)
