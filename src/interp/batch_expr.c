@@ -254,6 +254,8 @@ sm_status sm_batch_expr(sm_batch_state *s, const sm_expr *e, sm_reg **out)
 {
     SM_TRY(sm_batch_dict(s, e, out));
     if (*out) return SM_OK;
+    SM_TRY(sm_batch_compare(s, e, out));
+    if (*out) return SM_OK;
     switch (e->kind) {
     case SM_EXPR_CONST: return compile_const(s, e, out);
     case SM_EXPR_COLUMN:

@@ -3,6 +3,8 @@
  * value; rows come in row order, which is what float sums depend on. Read runtime/agg.h first. */
 #include "interp/batch_state.h"
 
+#include "runtime/agg_body.h"
+
 SM_INLINE void *state_of(const sm_states *t, uint32_t offset, uint32_t i)
 {
     return (t->single ? t->single : (char *)t->rows[i]) + offset;
@@ -26,56 +28,53 @@ static void add_count(const sm_states *t, uint32_t offset, const uint16_t *sel, 
     static void name(ROWS_PARAMS)                                                                  \
     {                                                                                              \
         const T *v = values;                                                                       \
-        EACH_ROW(sm_acc_sum_i, {                                                                   \
-            st->sum += v[i];                                                                       \
-            st->n++;                                                                               \
-        })                                                                                         \
+        EACH_ROW(sm_acc_sum_i, { sm_sum_i_add(st, v[i]); })                                        \
     }
 ADD_SUM_I(add_sum_i16, int16_t)
 ADD_SUM_I(add_sum_i32, int32_t)
 ADD_SUM_I(add_sum_i64, int64_t)
 
+#define ADD_SUM_D(name, T)                                                                         \
+    static void name(ROWS_PARAMS)                                                                  \
+    {                                                                                              \
+        const T *v = values;                                                                       \
+        EACH_ROW(sm_acc_sum_d, sm_sum_d_add(st, v[i]);)                                            \
+    }
+ADD_SUM_D(add_sum_d_i16, int16_t)
+ADD_SUM_D(add_sum_d_i32, int32_t)
+ADD_SUM_D(add_sum_d_i64, int64_t)
+ADD_SUM_D(add_sum_d_i128, sm_i128)
+
 #define ADD_SUM_F(name, T)                                                                         \
     static void name(ROWS_PARAMS, uint32_t lane0, uint32_t lane_mask)                              \
     {                                                                                              \
         const T *v = values;                                                                       \
-        EACH_ROW(sm_acc_sum_f, {                                                                   \
-            st->lane[(lane0 + i) & lane_mask] += (double)v[i];                                     \
-            st->n++;                                                                               \
-        })                                                                                         \
+        EACH_ROW(sm_acc_sum_f, { sm_sum_f_add(st, (lane0 + i) & lane_mask, (double)v[i]); })       \
     }
 ADD_SUM_F(add_sum_f32, float)
 ADD_SUM_F(add_sum_f64, double)
 
-#define ADD_BEST(name, T, ONE, OP)                                                                 \
+#define ADD_BEST(name, T, ONE, ADD)                                                                \
     static void name(ROWS_PARAMS)                                                                  \
     {                                                                                              \
         const T *v = values;                                                                       \
-        EACH_ROW(sm_acc_minmax, {                                                                  \
-            int64_t x = ONE(v[i]);                                                                 \
-            if (!st->has || x OP st->i64) st->i64 = x;                                             \
-            st->has = 1;                                                                           \
-        })                                                                                         \
+        EACH_ROW(sm_acc_minmax, ADD(st, ONE(v[i]));)                                               \
     }
 #define ONE_INT(x) ((int64_t)(x))
 #define ONE_KEY(x) sm_float_key((double)(x))
-#define ADD_BESTS(which, OP)                                                                       \
-    ADD_BEST(which##_i16, int16_t, ONE_INT, OP)                                                    \
-    ADD_BEST(which##_i32, int32_t, ONE_INT, OP)                                                    \
-    ADD_BEST(which##_i64, int64_t, ONE_INT, OP)                                                    \
-    ADD_BEST(which##_f32, float, ONE_KEY, OP)                                                      \
-    ADD_BEST(which##_f64, double, ONE_KEY, OP)
-ADD_BESTS(add_min, <)
-ADD_BESTS(add_max, >)
+#define ADD_BESTS(which, ADD)                                                                      \
+    ADD_BEST(which##_i16, int16_t, ONE_INT, ADD)                                                   \
+    ADD_BEST(which##_i32, int32_t, ONE_INT, ADD)                                                   \
+    ADD_BEST(which##_i64, int64_t, ONE_INT, ADD)                                                   \
+    ADD_BEST(which##_f32, float, ONE_KEY, ADD)                                                     \
+    ADD_BEST(which##_f64, double, ONE_KEY, ADD)
+ADD_BESTS(add_min, sm_min_i64)
+ADD_BESTS(add_max, sm_max_i64)
 
 static void add_bool(ROWS_PARAMS)
 {
     const uint8_t *v = values;
-    EACH_ROW(sm_acc_bool, {
-        st->and_ = st->has ? st->and_ & v[i] : v[i];
-        st->or_ |= v[i];
-        st->has = 1;
-    })
+    EACH_ROW(sm_acc_bool, sm_bool_add(st, v[i]);)
 }
 
 /* ---- whatever has no loop of its own --------------------------------------------------------- */
@@ -115,6 +114,12 @@ static sm_status add_values(sm_batch_state *s, const sm_batch_accum *a, const sm
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
+static void add_var(ROWS_PARAMS, uint32_t lane0, uint32_t lane_mask)
+{
+    const double *v = values;
+    EACH_ROW(sm_acc_var, sm_var_add(&st->lane[(lane0 + i) & lane_mask], v[i]);)
+}
+
 typedef void (*add_loop)(ROWS_PARAMS);
 
 static add_loop loop_of(const sm_batch_accum *a)
@@ -131,8 +136,13 @@ static add_loop loop_of(const sm_batch_accum *a)
                                              [SM_PHYS_I64] = add_max_i64,
                                              [SM_PHYS_F32] = add_max_f32,
                                              [SM_PHYS_F64] = add_max_f64};
+    static const add_loop long_sums[SM_N_PHYS] = {[SM_PHYS_I16] = add_sum_d_i16,
+                                                  [SM_PHYS_I32] = add_sum_d_i32,
+                                                  [SM_PHYS_I64] = add_sum_d_i64,
+                                                  [SM_PHYS_I128] = add_sum_d_i128};
     switch (a->acc->kind) {
     case SM_ACC_SUM_I: return sums[a->arg->v.phys];
+    case SM_ACC_SUM_D: return long_sums[a->arg->v.phys];
     case SM_ACC_MIN: return mins[a->arg->v.phys];
     case SM_ACC_MAX: return maxs[a->arg->v.phys];
     case SM_ACC_BOOL: return add_bool;
@@ -156,6 +166,10 @@ sm_status sm_batch_add_rows(sm_batch_state *s, const sm_batch_accum *a, const sm
             add_sum_f64(t, offset, a->arg->v.data, sel, n, s->row0, lane_mask);
         else
             add_sum_f32(t, offset, a->arg->v.data, sel, n, s->row0, lane_mask);
+        return SM_OK;
+    }
+    if (acc->kind == SM_ACC_VAR && a->arg->v.phys == SM_PHYS_F64) {
+        add_var(t, offset, a->arg->v.data, sel, n, s->row0, lane_mask);
         return SM_OK;
     }
     add_loop loop = loop_of(a);

@@ -112,8 +112,7 @@ static sm_status emit_scan(sm_batch_state *s, sm_reg *r, sm_phys phys)
     in->column = (uint32_t)r->source_col;
     in->phys = phys;
     in->room.valid = r->valid_room;
-    /* All but dictionary columns are decoded in any case: mostly that is a view. */
-    return s->w->p->source.cols[in->column].dict ? SM_OK : sm_batch_want_values(s, r);
+    return SM_OK;
 }
 
 sm_status sm_batch_scan_column(sm_batch_state *s, uint32_t column)
@@ -256,6 +255,7 @@ sm_status sm_batch_open(sm_worker *w)
     s->agg = sm_agg_kernels_get();
     s->select = sm_select_kernels_get();
     s->nocheck = sm_nocheck_kernels_get();
+    s->compare = sm_compare_kernels_get();
     s->step_rows = SM_NEW_N(&w->arena, uint32_t, w->p->n_steps + 1);
     s->step_ns = SM_NEW_N(&w->arena, uint64_t, w->p->n_steps + 1);
     if (!s->step_rows || !s->step_ns) return sm_arena_failed(&w->arena, &w->err);

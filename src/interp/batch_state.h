@@ -96,6 +96,7 @@ struct sm_batch_state {
     const sm_agg_kernels *agg;
     const sm_select_kernels *select;
     const sm_nocheck_kernels *nocheck;
+    const sm_compare_kernels *compare;
     struct sm_room *free_rooms; /* at open */
     size_t const_bytes;         /* at open */
     uint32_t *step_rows;        /* [n_steps + 1] of the running batch */
@@ -140,6 +141,10 @@ sm_status sm_batch_convert(sm_batch_state *s, sm_reg *r, sm_phys phys, sm_reg **
 /** Compiles the rows of an expression over one dictionary column as a table by code.  *out NULL: it
  * is not one */
 sm_status sm_batch_dict(sm_batch_state *s, const sm_expr *e, sm_reg **out);
+
+/** Compiles the comparison of a source column with a constant, on stored values.  *out NULL: it is
+ *  not one (batch_compare.c) */
+sm_status sm_batch_compare(sm_batch_state *s, const sm_expr *e, sm_reg **out);
 
 /* ---- instructions (batch_run.c, batch_lazy.c) ---- */
 sm_flow sm_run_scan(sm_batch_state *s, sm_instr *in);

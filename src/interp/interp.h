@@ -21,12 +21,12 @@ typedef struct sm_step_stats {
 typedef struct sm_worker {
     const sm_pipeline *p;
     sm_mem *mem;
-    sm_arena arena;      /* as long as the pipeline runs */
-    sm_arena scratch;    /* rewound per batch or row */
-    sm_agg_local *agg;   /* SM_SINK_AGG: where rows go now */
-    sm_builder *rows;    /* SM_SINK_ROWS: where rows go now */
-    uint64_t rows_left;  /* SM_SINK_ROWS with LIMIT and no order: the morsel may stop after so many
-                            rows; else UINT64_MAX */
+    sm_arena arena;     /* as long as the pipeline runs */
+    sm_arena scratch;   /* rewound per batch or row */
+    sm_agg_local *agg;  /* SM_SINK_AGG: where rows go now */
+    sm_builder *rows;   /* SM_SINK_ROWS: where rows go now */
+    uint64_t rows_left; /* SM_SINK_ROWS with LIMIT and no order: the morsel may stop after so many
+                           rows; else UINT64_MAX */
     /* Row tier: so many rows that reach the sink are not handed to it, being committed already. */
     uint64_t drop_rows;
     /* Batch tier: rows committed of the batch that was refused, which the replay must drop. */

@@ -27,3 +27,4 @@
 TABLES(sm_agg_kernels, sm_agg_kernels)
 TABLES(sm_select_kernels, sm_select_kernels)
 TABLES(sm_nocheck_kernels, sm_nocheck_kernels)
+TABLES(sm_compare_kernels, sm_compare_kernels)

@@ -82,10 +82,32 @@ typedef struct sm_nocheck_kernels {
     void (*op[SM_N_OPS])(const void *const *args, void *out, uint32_t n);
 } sm_nocheck_kernels;
 
+/* How a chunk stores values that are compared as they lie there. */
+typedef enum sm_stored {
+    SM_STORED_U8, /* narrow: by log2 of the width */
+    SM_STORED_U16,
+    SM_STORED_U32,
+    SM_STORED_U64,
+    SM_STORED_I16,
+    SM_STORED_I32,
+    SM_STORED_I64,
+    SM_STORED_F32,
+    SM_STORED_F64,
+    SM_N_STORED
+} sm_stored;
+
+/** out[i] = (stored[i] relation *with) ^ flip; with points to a value of the stored type. */
+typedef void (*sm_compare)(const void *stored, const void *with, uint32_t n, uint8_t flip,
+                           uint8_t *out);
+typedef struct sm_compare_kernels {
+    sm_compare eq[SM_N_STORED], lt[SM_N_STORED], le[SM_N_STORED];
+} sm_compare_kernels;
+
 /** The tables for this CPU, or for the level that SMELT_ISA names. */
 const sm_agg_kernels *sm_agg_kernels_get(void);
 const sm_select_kernels *sm_select_kernels_get(void);
 const sm_nocheck_kernels *sm_nocheck_kernels_get(void);
+const sm_compare_kernels *sm_compare_kernels_get(void);
 
 #define SM_KERNEL_TABLE_2(name, isa) name##_##isa
 #define SM_KERNEL_TABLE_1(name, isa) SM_KERNEL_TABLE_2(name, isa)
