@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 # The one list of Debian packages: what the build needs, then what single verbs add.
 build_packages=(build-essential cmake ninja-build pkg-config llvm-19-dev libpg-query-dev libprotobuf-c-dev
-                libutf8proc-dev libxxhash-dev libpcre2-dev libsimde-dev zlib1g-dev check)
+                libutf8proc-dev libxxhash-dev libsimde-dev zlib1g-dev check)
 format_packages=(clang-format)
 lint_packages=(clang-tidy)
 fuzz_packages=(clang)

@@ -82,9 +82,9 @@ sm_status sm_settings_set(sm_settings *s, const char *name, const char *value, s
 {
     char message[SM_MESSAGE_BYTES];
     for (unsigned i = 0; i < SM_N_SETTINGS; i++) {
-        int64_t v = 0;
+        int64_t v = rows[i].initial;
         if (strcasecmp(name, rows[i].name) != 0) continue;
-        if (!parse_value(&rows[i], value, &v) || v < rows[i].least || v > rows[i].most) {
+        if ((value && !parse_value(&rows[i], value, &v)) || v < rows[i].least || v > rows[i].most) {
             snprintf(message, sizeof message, "invalid value for setting \"%s\": \"%.100s\"",
                      rows[i].name, value);
             return sm_raise(err, SM_ERR_BAD_ARGUMENT, message);

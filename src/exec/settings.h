@@ -20,7 +20,7 @@ typedef struct sm_settings {
 } sm_settings;
 
 void sm_settings_init(sm_settings *s);
-/** Sets one by name from text.  errors  SM_ERR_BAD_ARGUMENT: no such setting, or not a value of it */
+/** Sets one by name from text; NULL is its default.  errors  SM_ERR_BAD_ARGUMENT: no such setting, or not a value of it */
 sm_status sm_settings_set(sm_settings *s, const char *name, const char *value, sm_setting *which,
                           sm_error *err);
 const char *sm_tier_name(sm_tier t);
