@@ -24,7 +24,7 @@ struct sm_mask {
 
 /* One value per row of a vector. Rows outside the mask, and NULLs, hold something harmless. */
 typedef struct sm_lanes {
-    sm_ir v, w;  /* w: second word of PAIR */
+    sm_ir v;     /* PAIR: twice as many words, as they lie in memory */
     sm_ir valid; /* NULL = no NULLs */
     sm_form form;
     bool no_nan;
@@ -74,6 +74,8 @@ LLVMTypeRef sm_emit_vec(const sm_emit *e, LLVMTypeRef t);
 LLVMTypeRef sm_emit_vec_n(LLVMTypeRef t, uint32_t n);
 LLVMTypeRef sm_emit_int(const sm_emit *e, unsigned bits);
 LLVMTypeRef sm_emit_form_type(const sm_emit *e, sm_form f);
+/** Of all rows of a vector. */
+LLVMTypeRef sm_emit_form_vec(const sm_emit *e, sm_form f);
 sm_ir sm_emit_k32(const sm_emit *e, uint32_t v);
 sm_ir sm_emit_k64(const sm_emit *e, uint64_t v);
 /** Constant in every row. */
@@ -117,10 +119,9 @@ sm_lanes sm_emit_column(sm_emit *e, uint32_t column, uint32_t sub);
 sm_lanes sm_emit_codes(sm_emit *e, uint32_t src, uint32_t sub);
 sm_ir sm_emit_word(sm_emit *e, uint32_t src);
 sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x);
+/** Each row's element two times, as PAIR's words lie. */
+sm_ir sm_emit_twice(const sm_emit *e, sm_ir v);
 sm_lanes sm_emit_table(sm_emit *e, uint32_t table, uint32_t sub, const sm_mask *m);
-/** Two vectors of words from S pairs in memory, and back. */
-void sm_emit_load_pairs(sm_emit *e, sm_ir p, sm_lanes *out);
-void sm_emit_store_pairs(sm_emit *e, sm_ir v, sm_ir w, sm_ir p);
 
 /* ---- emit_expr.c ------------------------------------------------------------------------------------------ */
 

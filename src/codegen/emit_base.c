@@ -29,6 +29,12 @@ LLVMTypeRef sm_emit_form_type(const sm_emit *e, sm_form f)
     }
 }
 
+LLVMTypeRef sm_emit_form_vec(const sm_emit *e, sm_form f)
+{
+    if (f.kind == SM_FORM_PAIR) return LLVMVectorType(e->i64, 2 * e->step);
+    return sm_emit_vec(e, sm_emit_form_type(e, f));
+}
+
 sm_ir sm_emit_k32(const sm_emit *e, uint32_t v) { return LLVMConstInt(e->i32, v, 0); }
 sm_ir sm_emit_k64(const sm_emit *e, uint64_t v) { return LLVMConstInt(e->i64, v, 0); }
 

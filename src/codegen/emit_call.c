@@ -24,7 +24,7 @@ void sm_emit_spill(sm_emit *e, const sm_lanes *l, sm_phys phys, sm_ir array, uin
     uint32_t bytes = (uint32_t)sm_jit_phys_bytes(phys);
     sm_ir p = part(e, array, bytes, sub), v = l->v;
     if (l->form.kind == SM_FORM_PAIR) {
-        sm_emit_store_pairs(e, l->v, l->w, p);
+        sm_emit_store(e, l->v, p, 8);
         return;
     }
     if (l->form.kind == SM_FORM_BOOL)
@@ -39,7 +39,7 @@ sm_lanes sm_emit_reload(sm_emit *e, sm_phys phys, sm_form f, sm_ir array, uint32
     sm_ir p = part(e, array, bytes, sub);
     sm_lanes l = {.form = f};
     if (f.kind == SM_FORM_PAIR) {
-        sm_emit_load_pairs(e, p, &l);
+        l.v = sm_emit_load(e, e->b, sm_emit_form_vec(e, f), p, 8);
         return l;
     }
     LLVMTypeRef t = phys == SM_PHYS_F32 ? e->f32 : phys == SM_PHYS_F64 ? e->f64 : sm_emit_int(e, bytes * 8);

@@ -53,8 +53,7 @@ sm_lanes sm_emit_as(sm_emit *e, sm_lanes l, sm_form f)
         l.v = sm_emit_to_bits(e, l.v, l.form.bits, f.bits);
         l.form = f;
     } else if (l.form.kind != f.kind) { /* an untyped NULL */
-        LLVMTypeRef t = sm_emit_vec(e, sm_emit_form_type(e, f));
-        l.v = l.w = LLVMConstNull(t);
+        l.v = LLVMConstNull(sm_emit_form_vec(e, f));
         l.form = f;
     }
     return l;
@@ -65,8 +64,8 @@ sm_lanes sm_emit_select(sm_emit *e, sm_ir take, sm_lanes a, sm_lanes b, sm_form 
     a = sm_emit_as(e, a, f);
     b = sm_emit_as(e, b, f);
     sm_lanes out = {.form = f, .no_nan = a.no_nan && b.no_nan};
-    out.v = LLVMBuildSelect(e->b, take, a.v, b.v, "");
-    if (f.kind == SM_FORM_PAIR) out.w = LLVMBuildSelect(e->b, take, a.w, b.w, "");
+    sm_ir words = f.kind == SM_FORM_PAIR ? sm_emit_twice(e, take) : take;
+    out.v = LLVMBuildSelect(e->b, words, a.v, b.v, "");
     if (a.valid || b.valid)
         out.valid = LLVMBuildSelect(e->b, take, a.valid ? a.valid : sm_emit_true(e), b.valid ? b.valid : sm_emit_true(e), "");
     return out;

@@ -18,32 +18,26 @@ sm_ir sm_emit_word(sm_emit *e, uint32_t src)
     return e->valid_word[src];
 }
 
-void sm_emit_load_pairs(sm_emit *e, sm_ir p, sm_lanes *out)
+sm_ir sm_emit_twice(const sm_emit *e, sm_ir v)
 {
-    if (e->step == 1) {
-        out->v = sm_emit_load(e, e->b, e->i64, p, 8);
-        out->w = sm_emit_load(e, e->b, e->i64, sm_emit_at(e, e->b, p, 8), 8);
-        return;
+    sm_ir at[2 * SM_BLOCK_ROWS];
+    if (e->step == 1) { /* one row has two words too */
+        LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(v), 2);
+        sm_ir one = LLVMBuildInsertElement(e->b, LLVMGetPoison(t), v, sm_emit_k64(e, 0), "");
+        return LLVMBuildInsertElement(e->b, one, v, sm_emit_k64(e, 1), "");
     }
-    sm_ir even[SM_BLOCK_ROWS], odd[SM_BLOCK_ROWS];
-    for (uint32_t i = 0; i < e->step; i++) even[i] = sm_emit_k32(e, 2 * i), odd[i] = sm_emit_k32(e, 2 * i + 1);
-    sm_ir both = sm_emit_load(e, e->b, LLVMVectorType(e->i64, 2 * e->step), p, 8);
-    sm_ir none = LLVMGetPoison(LLVMTypeOf(both));
-    out->v = LLVMBuildShuffleVector(e->b, both, none, LLVMConstVector(even, e->step), "");
-    out->w = LLVMBuildShuffleVector(e->b, both, none, LLVMConstVector(odd, e->step), "");
+    for (uint32_t i = 0; i < 2 * e->step; i++) at[i] = sm_emit_k32(e, i / 2);
+    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(at, 2 * e->step), "");
 }
 
-void sm_emit_store_pairs(sm_emit *e, sm_ir v, sm_ir w, sm_ir p)
+/* The low words of 16-byte integers. */
+static sm_ir load_low_words(sm_emit *e, sm_ir p)
 {
-    if (e->step == 1) {
-        sm_emit_store(e, v, p, 8);
-        sm_emit_store(e, w, sm_emit_at(e, e->b, p, 8), 8);
-        return;
-    }
-    sm_ir zip[2 * SM_BLOCK_ROWS];
-    for (uint32_t i = 0; i < e->step; i++)
-        zip[2 * i] = sm_emit_k32(e, i), zip[2 * i + 1] = sm_emit_k32(e, e->step + i);
-    sm_emit_store(e, LLVMBuildShuffleVector(e->b, v, w, LLVMConstVector(zip, 2 * e->step), ""), p, 8);
+    sm_ir even[SM_BLOCK_ROWS];
+    if (e->step == 1) return sm_emit_load(e, e->b, e->i64, p, 8);
+    for (uint32_t i = 0; i < e->step; i++) even[i] = sm_emit_k32(e, 2 * i);
+    sm_ir both = sm_emit_load(e, e->b, LLVMVectorType(e->i64, 2 * e->step), p, 8);
+    return LLVMBuildShuffleVector(e->b, both, LLVMGetPoison(LLVMTypeOf(both)), LLVMConstVector(even, e->step), "");
 }
 
 /* Unsigned offsets from the column's base, in the width that the values need: bits above it cancel out. */
@@ -63,11 +57,7 @@ static sm_ir load_int(sm_emit *e, uint32_t src, uint32_t sub)
     const sm_src_col *c = &e->s->cols[src];
     uint32_t bytes = (uint32_t)sm_jit_phys_bytes(c->phys);
     sm_ir p = rows_at(e, src, bytes, sub);
-    if (bytes == 16 && c->form.bits <= 64) { /* the low words hold the value */
-        sm_lanes words;
-        sm_emit_load_pairs(e, p, &words);
-        return sm_emit_to_bits(e, words.v, 64, c->form.bits);
-    }
+    if (bytes == 16 && c->form.bits <= 64) return sm_emit_to_bits(e, load_low_words(e, p), 64, c->form.bits);
     sm_ir v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, bytes * 8)), p, bytes < 8 ? bytes : 8);
     return sm_emit_to_bits(e, v, bytes * 8, c->form.bits);
 }
@@ -95,33 +85,45 @@ static sm_lanes *load_source(sm_emit *e, uint32_t src, uint32_t sub)
         sm_ir p = LLVMBuildInBoundsGEP2(e->b, e->i32, e->data[src], &e->block, 1, "");
         l->v = sm_emit_mask_from_bits(e, sm_emit_load(e, e->b, e->i32, p, 4), sub);
     } else if (c->form.kind == SM_FORM_PAIR) {
-        sm_emit_load_pairs(e, rows_at(e, src, 16, sub), l);
+        l->v = sm_emit_load(e, e->b, sm_emit_form_vec(e, c->form), rows_at(e, src, 16, sub), 8);
     } else if (c->form.kind == SM_FORM_INT) {
         l->v = load_int(e, src, sub);
     } else {
         uint32_t bytes = c->form.bits / 8u;
-        l->v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_form_type(e, c->form)), rows_at(e, src, bytes, sub), bytes);
+        l->v = sm_emit_load(e, e->b, sm_emit_form_vec(e, c->form), rows_at(e, src, bytes, sub), bytes);
     }
     return l;
 }
 
-/* Values of a form at base + index of each row; rows outside the mask are not read. */
-static sm_ir gather(sm_emit *e, LLVMTypeRef t, sm_ir base, sm_ir index, uint32_t scale, uint32_t offset, sm_ir mask)
+/* What is at base + at (bytes, one for each element of vt); elements outside the mask are not read. */
+static sm_ir gather_at(sm_emit *e, LLVMTypeRef vt, sm_ir base, sm_ir at, sm_ir mask)
 {
-    sm_ir at = LLVMBuildMul(e->b, LLVMBuildZExt(e->b, index, sm_emit_vec(e, e->i64), ""),
-                            sm_emit_kvec(e, e->i64, scale), "");
-    if (offset) at = LLVMBuildAdd(e->b, at, sm_emit_kvec(e, e->i64, offset), "");
-    if (e->step == 1) {
-        if (mask) at = LLVMBuildSelect(e->b, mask, at, sm_emit_k64(e, offset), "");
-        return sm_emit_load(e, e->b, t, LLVMBuildGEP2(e->b, e->i8, base, &at, 1, ""), 4);
-    }
-    LLVMTypeRef vt = sm_emit_vec(e, t), pt = sm_emit_vec(e, e->ptr), over[2] = {vt, pt};
-    sm_ir ptrs = LLVMBuildGEP2(e->b, e->i8, base, &at, 1, "");
-    if (!mask) mask = sm_emit_true(e);
-    sm_ir args[4] = {ptrs, sm_emit_k32(e, 4), mask, LLVMConstNull(vt)};
+    uint32_t n = LLVMGetVectorSize(vt);
+    sm_ir on[2 * SM_BLOCK_ROWS];
+    for (uint32_t i = 0; i < n; i++) on[i] = LLVMConstAllOnes(e->i1);
+    LLVMTypeRef over[2] = {vt, LLVMVectorType(e->ptr, n)};
+    sm_ir args[4] = {LLVMBuildGEP2(e->b, e->i8, base, &at, 1, ""), sm_emit_k32(e, 4),
+                     mask ? mask : LLVMConstVector(on, n), LLVMConstNull(vt)};
     unsigned id = LLVMLookupIntrinsicID("llvm.masked.gather", 18);
     sm_ir f = LLVMGetIntrinsicDeclaration(e->mod, id, over, 2);
     return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->ctx, id, over, 2), f, args, 4, "");
+}
+
+/* Values of a form at base + index of each row; rows outside the mask are not read. */
+static sm_ir gather(sm_emit *e, sm_form f, sm_ir base, sm_ir index, sm_ir mask)
+{
+    bool pair = f.kind == SM_FORM_PAIR;
+    sm_ir at = LLVMBuildZExt(e->b, index, sm_emit_vec(e, e->i64), "");
+    at = LLVMBuildMul(e->b, at, sm_emit_kvec(e, e->i64, pair ? 16 : f.bits / 8), "");
+    if (e->step == 1) {
+        if (mask) at = LLVMBuildSelect(e->b, mask, at, sm_emit_k64(e, 0), "");
+        return sm_emit_load(e, e->b, sm_emit_form_vec(e, f), LLVMBuildGEP2(e->b, e->i8, base, &at, 1, ""), 4);
+    }
+    if (!pair) return gather_at(e, sm_emit_form_vec(e, f), base, at, mask);
+    sm_ir words[2 * SM_BLOCK_ROWS];
+    for (uint32_t i = 0; i < 2 * e->step; i++) words[i] = sm_emit_k64(e, i % 2 * 8);
+    at = LLVMBuildAdd(e->b, sm_emit_twice(e, at), LLVMConstVector(words, 2 * e->step), "");
+    return gather_at(e, sm_emit_form_vec(e, f), base, at, mask ? sm_emit_twice(e, mask) : NULL);
 }
 
 static sm_lanes decode(sm_emit *e, uint32_t src, uint32_t sub)
@@ -133,8 +135,7 @@ static sm_lanes decode(sm_emit *e, uint32_t src, uint32_t sub)
     sm_ir dict = sm_emit_load(e, e->hoist, e->ptr, sm_emit_at(e, e->hoist, e->cols, off), 8);
     sm_ir mask = sm_emit_and(e, e->live[sub]->bits, l->valid);
     *d = *l;
-    d->v = gather(e, e->i64, dict, l->v, 16, 0, mask);
-    d->w = gather(e, e->i64, dict, l->v, 16, 8, mask);
+    d->v = gather(e, l->form, dict, l->v, mask);
     return *d;
 }
 
@@ -164,18 +165,21 @@ sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x)
     l->no_nan = !((x->phys == SM_PHYS_F64 && x->value.f64 != x->value.f64) ||
                   (x->phys == SM_PHYS_F32 && x->value.f32 != x->value.f32));
     if (x->value.is_null) {
-        l->v = l->w = LLVMConstNull(sm_emit_vec(e, t));
+        l->v = LLVMConstNull(sm_emit_form_vec(e, f));
         l->valid = LLVMConstNull(sm_emit_vec(e, e->i1));
         return *l;
     }
     sm_ir p = sm_emit_at(e, e->hoist, e->consts, (uint64_t)i * SM_SLOT_BYTES);
-    sm_ir v;
-    if (f.kind == SM_FORM_BOOL)
-        v = LLVMBuildTrunc(e->hoist, sm_emit_load(e, e->hoist, e->i8, p, 8), e->i1, "");
-    else v = sm_emit_load(e, e->hoist, t, p, 8);
-    l->v = sm_emit_splat(e, e->hoist, v);
-    if (f.kind == SM_FORM_PAIR)
-        l->w = sm_emit_splat(e, e->hoist, sm_emit_load(e, e->hoist, t, sm_emit_at(e, e->hoist, p, 8), 8));
+    if (f.kind == SM_FORM_PAIR) {
+        sm_ir at[2 * SM_BLOCK_ROWS], v = sm_emit_load(e, e->hoist, LLVMVectorType(e->i64, 2), p, 8);
+        for (uint32_t k = 0; k < 2 * e->step; k++) at[k] = sm_emit_k32(e, k % 2);
+        l->v = LLVMBuildShuffleVector(e->hoist, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(at, 2 * e->step), "");
+    } else if (f.kind == SM_FORM_BOOL) {
+        sm_ir v = LLVMBuildTrunc(e->hoist, sm_emit_load(e, e->hoist, e->i8, p, 8), e->i1, "");
+        l->v = sm_emit_splat(e, e->hoist, v);
+    } else {
+        l->v = sm_emit_splat(e, e->hoist, sm_emit_load(e, e->hoist, t, p, 8));
+    }
     return *l;
 }
 
@@ -198,7 +202,7 @@ static sm_ir bit_of_word(sm_emit *e, sm_ir word, unsigned bits, sm_ir code)
 
 static sm_ir bit_of_map(sm_emit *e, sm_ir map, sm_ir code, sm_ir mask)
 {
-    sm_ir word = gather(e, e->i32, map, LLVMBuildLShr(e->b, code, sm_emit_kvec(e, e->i32, 5), ""), 4, 0, mask);
+    sm_ir word = gather(e, (sm_form){SM_FORM_INT, 32}, map, LLVMBuildLShr(e->b, code, sm_emit_kvec(e, e->i32, 5), ""), mask);
     sm_ir at = LLVMBuildAnd(e->b, code, sm_emit_kvec(e, e->i32, 31), "");
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, word, at, ""), sm_emit_vec(e, e->i1), "");
 }
@@ -218,13 +222,7 @@ sm_lanes sm_emit_table(sm_emit *e, uint32_t table, uint32_t sub, const sm_mask *
     case SM_TABLE_BITS32: out.v = bit_of_word(e, slot(e, e->i32, at), 32, code); break;
     case SM_TABLE_BITS64: out.v = bit_of_word(e, slot(e, e->i64, at), 64, code); break;
     case SM_TABLE_BITMAP: out.v = bit_of_map(e, slot(e, e->ptr, at), code, mask); break;
-    case SM_TABLE_VALUES: {
-        LLVMTypeRef vt = sm_emit_form_type(e, t->form);
-        uint32_t bytes = t->form.kind == SM_FORM_PAIR ? 16 : t->form.bits / 8u;
-        out.v = gather(e, vt, slot(e, e->ptr, at), code, bytes, 0, mask);
-        if (bytes == 16) out.w = gather(e, vt, slot(e, e->ptr, at), code, bytes, 8, mask);
-        break;
-    }
+    case SM_TABLE_VALUES: out.v = gather(e, t->form, slot(e, e->ptr, at), code, mask); break;
     }
     if (t->nullable)
         out.valid = t->small ? bit_of_word(e, slot(e, e->i64, at + 1), 64, code)
