@@ -358,25 +358,14 @@ static bool scalar_ok(const sm_shape *s)
     return true;
 }
 
-/* LLVM 19's instruction selector never ends on some logic of masks that come from parts of words: it moves the logic
- * from masks to integers and back. A mask that is a whole word is free of it; so are the few masks of sinks that
- * keep none, unless booleans are read. */
-static bool needs_whole_words(const sm_shape *s)
-{
-    const sm_pipeline *p = s->p;
-    if (p->sink == SM_SINK_ROWS) return true;
-    for (uint32_t i = 0; i < p->source.n_cols; i++)
-        if ((!p->used || p->used[i]) && p->source.cols[i].type.id == SM_BOOL) return true;
-    return false;
-}
-
 bool sm_shape_make(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step, const char *cpu,
                    bool mask_regs, sm_jit_pool *pool, char *why, size_t why_bytes)
 {
-    uint32_t host_step = mask_regs ? 16 : 8;
+    /* With mask registers always whole blocks: LLVM 19's instruction selection never ends on some logic of masks that
+     * are parts of words, moving it from masks to integers and back. Elsewhere 8 rows fill the registers. */
+    uint32_t host_step = mask_regs ? 32 : 8;
     *s = (sm_shape){.p = p, .pool = pool, .mask_regs = mask_regs, .why = why, .why_bytes = why_bytes};
-    s->step = step == 1 || step == 8 || step == 16 || step == 32 ? step : host_step;
-    if (mask_regs && s->step != 1 && needs_whole_words(s)) s->step = 32;
+    s->step = step == 1 || (!mask_regs && (step == 8 || step == 16 || step == 32)) ? step : host_step;
     s->n_cols = p->source.n_cols;
     s->cols = sm_jit_pool_get(pool, (s->n_cols + 1) * sizeof *s->cols);
     if (!s->cols) return false;

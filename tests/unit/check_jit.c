@@ -147,7 +147,7 @@ static sm_status jit_rows_of_pin(sm_worker *w, const sm_pin *pin)
     sm_jit_args args = {.cols = r->cols, .agg = w->agg, .out = r->outs, .out_live = r->live,
                         .first_row = pin->first_row, .cx = &cx, .step_rows = r->step_rows};
     sm_status s = SM_OK;
-    open_run(r, w, pin->chunk, jit_step);
+    open_run(r, w, pin->chunk, jit_step - 1);
     args.consts = r->consts;
     if (p->sink == SM_SINK_AGG) args.lanes = p->agg.mode <= SM_GROUPS_TINY ? w->agg->lanes : w->agg->direct;
     while (at < n_blocks && s == SM_OK && w->rows_left) {
@@ -178,7 +178,7 @@ static sm_status run_rows(sm_worker *w, const sm_pin *pin, uint32_t from, uint32
 
 static t_result run_jit(const sm_pipeline *p, uint32_t step, uint32_t span)
 {
-    jit_step = step;
+    jit_step = step + 1; /* 0 means the row tier */
     jit_span = p->sink == SM_SINK_ROWS && span > SM_BATCH_ROWS / 32 ? SM_BATCH_ROWS / 32 : span;
     t_result r = t_run_prepared(p, T_ROW_TIER, 1, -1);
     jit_step = 0;
@@ -191,7 +191,7 @@ static int compare_jit(sm_node *plan)
     static const struct {
         const char *cpu;
         uint32_t step, span;
-    } ways[] = {{"", 16, 2048}, {"", 8, 3}, {"", 32, 3}, {"haswell", 8, 5}};
+    } ways[] = {{"", 0, 2048}, {"", 0, 3}, {"haswell", 8, 2048}, {"haswell", 16, 5}};
     const sm_pipeline *p = t_prepare(plan);
     t_result row = t_run_prepared(p, T_ROW_TIER, 1, -1);
     int mode = row.mode;
