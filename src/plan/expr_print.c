@@ -95,9 +95,11 @@ static void put_operands(const printer *p, const sm_expr *e, const char *sql)
         x = bx;
         y = by;
     }
-    put(p, x, exact_beside(x, y));
+    /* Where one side was widened to the other's type, that one alone gives the type. */
+    bool exact_x = !decimal && y != e->args[1], exact_y = !decimal && x != e->args[0];
+    put(p, x, exact_x || exact_beside(x, y));
     sm_out_format(p->o, " %s ", sql);
-    put(p, y, exact_beside(y, x));
+    put(p, y, exact_y || exact_beside(y, x));
 }
 
 /* ---- operations ---- */

@@ -260,7 +260,7 @@ void sm_out_const(sm_out *o, const sm_expr *e, bool exact)
     case SM_INTERVAL: sm_out_format(o, "INTERVAL '%s'", text); return;
     case SM_FLOAT32:
     case SM_FLOAT64: {
-        bool digits = strspn(text, "-0123456789.") == n;
+        bool digits = strspn(text, "-0123456789.") == n && strcmp(text, "-0") != 0;
         sm_out_format(o, digits ? (negative ? "(%s)::%s" : "%s::%s") : "'%s'::%s", text, type);
         return;
     }

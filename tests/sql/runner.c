@@ -1,19 +1,21 @@
 /* Runs SQL files with recorded answers (sql/README.md has the format) in every configuration, and
  * compares each answer with the recorded one and, by digest, with that of the first configuration.
- */
+ * The plan that EXPLAIN prints of each query, fed back, must give the same. */
 #include "harness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 typedef struct block {
     unsigned line;
     text sql, want;
     bool has_want, sorted, numbers;
-    bool many;   /* many groups: quadratic when every hash is 0, so not run then */
-    bool failed; /* in some configuration */
+    bool many;      /* many groups: quadratic when every hash is 0, so not run then */
+    bool succeeded; /* it gave rows, in the last configuration */
+    bool failed;    /* in some configuration */
     bool has_digest;
     uint64_t digest;
 } block;
@@ -117,9 +119,38 @@ static void run_block(const file *f, block *b, smelt_db *db, const char *config_
     else if (b->has_digest && a.digest != b->digest)
         say_failure(f, b, config_text, "not the same bits as in the first configuration",
                     a.text.bytes);
+    b->succeeded = !a.failed;
     if (!b->has_digest) b->digest = a.digest;
     b->has_digest = true;
     answer_free(&a);
+}
+
+static bool reads_only(const char *sql)
+{
+    return strncasecmp(sql, "select", 6) == 0 || strncasecmp(sql, "values", 6) == 0 ||
+           strncasecmp(sql, "from", 4) == 0;
+}
+
+/* What EXPLAIN prints is a pipe plan: fed back, it gives the same bits. */
+static void run_explained(const file *f, block *b, smelt_db *db)
+{
+    smelt_error e = {0};
+    char *plan = NULL;
+    text sql = {0};
+    answer a;
+    text_add(&sql, b->sql.bytes, statement_bytes(&b->sql));
+    if (smelt_explain(db, sql.bytes, SMELT_EXPLAIN_PLAN, NULL, &plan, &e)) {
+        say_failure(f, b, "EXPLAIN", "it failed", e.message);
+    } else {
+        answer_get(db, plan, strlen(plan), NULL, &a);
+        if (a.digest != b->digest) {
+            printf("%s", plan);
+            say_failure(f, b, "EXPLAIN fed back", "not the same bits", a.text.bytes);
+        }
+        answer_free(&a);
+    }
+    smelt_free(plan);
+    text_free(&sql);
 }
 
 static void run_file(const char *path, const char *tmp, counts *c)
@@ -136,7 +167,11 @@ static void run_file(const char *path, const char *tmp, counts *c)
         smelt_db *db = config_open(&configs[k]);
         ok = db != NULL;
         for (unsigned i = 0; ok && i < f.n; i++)
-            if (!(f.blocks[i].many && configs[k].hash_zero)) run_block(&f, &f.blocks[i], db, name);
+            if (!(f.blocks[i].many && configs[k].hash_zero)) {
+                run_block(&f, &f.blocks[i], db, name);
+                if (k == 0 && f.blocks[i].succeeded && reads_only(f.blocks[i].sql.bytes))
+                    run_explained(&f, &f.blocks[i], db);
+            }
         smelt_db_close(db);
     }
     for (unsigned i = 0; i < f.n; i++) {
