@@ -39,6 +39,13 @@ typedef struct sm_probe {
     struct sm_join_table *table; /* set by prepare; NULL where only shapes are explained */
 } sm_probe;
 
+/** Build columns go on to the output. */
+SM_INLINE bool sm_probe_carries(const sm_probe *p)
+{
+    return p->kind == SM_JOIN_INNER || p->kind == SM_JOIN_LEFT || p->kind == SM_JOIN_RIGHT ||
+           p->kind == SM_JOIN_FULL || p->kind == SM_JOIN_SINGLE;
+}
+
 typedef struct sm_step {
     sm_step_kind kind;
     uint32_t n_exprs; /* FILTER: 1, a bool; rows where it is not TRUE leave */

@@ -1,7 +1,7 @@
-/* Tidying a finished pipeline: constants folded, filters moved below projections,
- * adjacent projections merged where that computes nothing twice, common parts of a projection
- * computed once, columns that nobody reads dropped. Nothing here moves an expression that can fail
- * past a filter. Read pipeline.c first. */
+/* Tidying the pipelines of a plan: constants folded, filters moved below projections, adjacent
+ * projections merged, columns that nobody reads dropped (pipeline_prune.c), common parts of a
+ * projection computed once. Nothing here moves an expression that can fail past a filter. Read
+ * pipeline.c first. */
 #include "plan/pipeline_parts.h"
 
 /* ---- columns of expressions ---- */
@@ -12,13 +12,13 @@ static sm_expr *from_list(const sm_expr *leaf, void *arg)
     return leaf->kind == SM_EXPR_COLUMN ? list[leaf->column] : NULL;
 }
 
-/* exprs over the output of `inner` -> exprs over inner's input. */
-static sm_status substitute(build *b, sm_step *s, sm_expr **inner)
+/* exprs over the output of a PROJECT -> exprs over its input. */
+static sm_status substitute(build *b, sm_step *s, sm_expr **list)
 {
     sm_expr **exprs = SM_NEW_N(b->a, sm_expr *, s->n_exprs ? s->n_exprs : 1);
     if (!exprs) return sm_arena_failed(b->a, b->err);
     for (uint32_t i = 0; i < s->n_exprs; i++)
-        if (!(exprs[i] = sm_expr_replace(b->a, s->exprs[i], from_list, inner)))
+        if (!(exprs[i] = sm_expr_replace(b->a, s->exprs[i], from_list, list)))
             return sm_arena_failed(b->a, b->err);
     s->exprs = exprs;
     return SM_OK;
@@ -48,6 +48,18 @@ static void remove_step(sm_pipeline *p, uint32_t i)
 
 /* ---- passes ---- */
 
+static bool is_true(const sm_expr *e)
+{
+    return e->kind == SM_EXPR_CONST && !e->value.is_null && e->value.b;
+}
+
+static sm_status fold_residual(build *b, sm_probe *p)
+{
+    if (p->residual) SM_TRY(sm_expr_fold(b->a, &p->residual, b->err));
+    if (p->residual && is_true(p->residual)) p->residual = NULL;
+    return SM_OK;
+}
+
 static sm_status fold_steps(build *b, sm_pipeline *p)
 {
     for (uint32_t i = 0; i < p->n_steps; i++) {
@@ -59,27 +71,20 @@ static sm_status fold_steps(build *b, sm_pipeline *p)
             SM_TRY(sm_expr_fold(b->a, &exprs[k], b->err));
         }
         s->exprs = exprs;
-        const sm_expr *e = exprs[0];
-        if (s->kind == SM_STEP_FILTER && e->kind == SM_EXPR_CONST && !e->value.is_null &&
-            e->value.b)
-            remove_step(p, i--);
+        if (s->kind == SM_STEP_PROBE) SM_TRY(fold_residual(b, s->probe));
+        if (s->kind == SM_STEP_FILTER && is_true(exprs[0])) remove_step(p, i--);
     }
     return SM_OK;
 }
 
 /* ---- filters before projections ---- */
 
-static uint32_t source_columns(const build *b, const sm_pipeline *p)
-{
-    return p->input == SM_INPUT_PIPELINE ? b->list[p->from]->n_out : p->source_node->n_cols;
-}
-
 /* Columns of the rows that enter step i. */
 static uint32_t columns_into(const build *b, const sm_pipeline *p, uint32_t i)
 {
-    while (i-- > 0)
-        if (p->steps[i].kind == SM_STEP_PROJECT) return p->steps[i].n_exprs;
-    return source_columns(b, p);
+    uint32_t n = sm_pipeline_source_cols(b, p);
+    for (uint32_t k = 0; k < i; k++) n = sm_step_cols(&p->steps[k], n);
+    return n;
 }
 
 /* A PROJECT of its input's columns, as far as they are needed, and of some computed ones. */
@@ -357,66 +362,14 @@ static sm_status share_all(build *b, sm_pipeline *p)
     return SM_OK;
 }
 
-/* ---- pruning ---- */
-
-static sm_status prune(build *b, sm_pipeline *p)
+sm_status sm_pipelines_tidy(build *b)
 {
-    uint32_t n_source = source_columns(b, p), n_in = n_source;
-    uint32_t **needed =
-        SM_NEW_N(b->a, uint32_t *, p->n_steps + 1); /* of the rows that enter step i */
-    if (!needed) return sm_arena_failed(b->a, b->err);
-    for (uint32_t i = 0; i <= p->n_steps; i++) {
-        needed[i] = SM_NEW_N(b->a, uint32_t, n_in + 1);
-        if (!needed[i]) return sm_arena_failed(b->a, b->err);
-        if (i < p->n_steps && p->steps[i].kind == SM_STEP_PROJECT) n_in = p->steps[i].n_exprs;
+    for (uint32_t i = 0; i < b->n; i++) {
+        SM_TRY(fold_steps(b, b->list[i].p));
+        SM_TRY(filters_down(b, b->list[i].p));
+        SM_TRY(merge_projects(b, b->list[i].p));
     }
-    for (uint32_t c = 0; c < n_in; c++) needed[p->n_steps][c] = 1;
-    uint32_t n = n_in;
-    for (uint32_t i = p->n_steps; i-- > 0;) {
-        sm_step *s = &p->steps[i];
-        if (s->kind == SM_STEP_FILTER) {
-            memcpy(needed[i], needed[i + 1], n * sizeof **needed);
-            count_columns(s, needed[i]);
-            continue;
-        }
-        for (uint32_t c = 0; c < s->n_exprs; c++)
-            if (needed[i + 1][c]) sm_expr_walk(s->exprs[c], count_column, needed[i]);
-        n = n_source;
-        for (uint32_t k = i; k-- > 0;)
-            if (p->steps[k].kind == SM_STEP_PROJECT) {
-                n = p->steps[k].n_exprs;
-                break;
-            }
-    }
-    p->used = SM_NEW_N(b->a, bool, n_source + 1);
-    if (!p->used) return sm_arena_failed(b->a, b->err);
-    for (uint32_t c = 0; c < n_source; c++) p->used[c] = needed[0][c] != 0;
-    sm_expr **now = NULL; /* columns by their old index, once a PROJECT lost some */
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        sm_step *s = &p->steps[i];
-        if (now) SM_TRY(substitute(b, s, now));
-        if (s->kind == SM_STEP_FILTER) continue;
-        uint32_t kept = 0;
-        now = SM_NEW_N(b->a, sm_expr *, s->n_exprs + 1);
-        if (!now) return sm_arena_failed(b->a, b->err);
-        for (uint32_t c = 0; c < s->n_exprs; c++) {
-            sm_expr *e = s->exprs[c];
-            now[c] = sm_expr_column(b->a, kept, e->type, e->nullable);
-            if (!now[c]) return sm_arena_failed(b->a, b->err);
-            if (needed[i + 1][c]) s->exprs[kept++] = e;
-        }
-        if (kept == s->n_exprs) now = NULL;
-        s->n_exprs = kept;
-    }
-    return SM_OK;
-}
-
-sm_status sm_pipeline_tidy(build *b, sm_pipeline *p)
-{
-    SM_TRY(fold_steps(b, p));
-    SM_TRY(filters_down(b, p));
-    SM_TRY(merge_projects(b, p));
-    SM_TRY(prune(b, p)); /* what nobody reads has no common parts */
-    SM_TRY(share_all(b, p));
-    return prune(b, p);
+    SM_TRY(sm_pipelines_prune(b)); /* what nobody reads has no common parts */
+    for (uint32_t i = 0; i < b->n; i++) SM_TRY(share_all(b, b->list[i].p));
+    return sm_pipelines_prune(b);
 }

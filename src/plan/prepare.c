@@ -4,7 +4,7 @@
  */
 #include "plan/prove_parts.h"
 
-#include "plan/pipeline.h"
+#include "plan/join_table.h"
 #include "runtime/format.h"
 
 typedef struct prep {
@@ -47,9 +47,11 @@ static sm_status value_of(const prep *q, sm_expr *e, sm_value *out)
 
 static sm_status put_params(const prep *q)
 {
-    for (uint32_t i = 0; i < q->p->n_steps; i++)
-        for (uint32_t k = 0; k < q->p->steps[i].n_exprs; k++)
-            SM_TRY(with_params(q, &q->p->steps[i].exprs[k]));
+    for (uint32_t i = 0; i < q->p->n_steps; i++) {
+        sm_step *s = &q->p->steps[i];
+        for (uint32_t k = 0; k < s->n_exprs; k++) SM_TRY(with_params(q, &s->exprs[k]));
+        if (s->probe && s->probe->residual) SM_TRY(with_params(q, &s->probe->residual));
+    }
     return SM_OK;
 }
 
@@ -144,6 +146,35 @@ static sm_status series_source(const prep *q, const sm_node *n, sm_source *s)
     return sm_source_of_series(s, q->a->mem, type, &start, &stop, &step, q->err);
 }
 
+static sm_status concat_source(const prep *q, const sm_output *outputs, sm_source *s)
+{
+    const sm_pipeline *p = q->p;
+    sm_version *all;
+    uint64_t n = 0;
+    for (uint32_t i = 1; i < p->n_parts; i++) n += outputs[p->parts[i]].rows->n_chunks;
+    sm_chunk **chunks = SM_NEW_N(q->a, sm_chunk *, n + 1);
+    if (!chunks) return OUT_OF_MEMORY(q);
+    n = 0;
+    for (uint32_t i = 1; i < p->n_parts; i++) {
+        const sm_version *part = outputs[p->parts[i]].rows;
+        for (uint64_t c = 0; c < part->n_chunks; c++) chunks[n++] = sm_chunk_ref(part->chunks[c]);
+    }
+    SM_TRY(sm_version_extend(outputs[p->parts[0]].rows, chunks, n, &all, q->err));
+    sm_source_of_version(s, all);
+    sm_version_unref(all);
+    return SM_OK;
+}
+
+/* Where only shapes are explained there is no table, but an empty version of its columns. */
+static sm_status unmatched_source(const prep *q, const sm_output *build, sm_source *s)
+{
+    sm_version *rows = build->rows;
+    if (build->table) SM_TRY(sm_join_unmatched(build->table, &rows, q->err));
+    sm_source_of_version(s, rows);
+    if (build->table) sm_version_unref(rows);
+    return SM_OK;
+}
+
 static sm_status open_source(const prep *q, const sm_output *outputs)
 {
     sm_pipeline *p = q->p;
@@ -151,8 +182,8 @@ static sm_status open_source(const prep *q, const sm_output *outputs)
     switch (p->input) {
     case SM_INPUT_VERSION: sm_source_of_version(&s, p->source_node->scan.version); break;
     case SM_INPUT_PIPELINE: sm_source_of_version(&s, outputs[p->from].rows); break;
-    case SM_INPUT_CONCAT:
-    case SM_INPUT_UNMATCHED: return sm_raise(q->err, SM_ERR_NOT_SUPPORTED, "this plan");
+    case SM_INPUT_CONCAT: SM_TRY(concat_source(q, outputs, &s)); break;
+    case SM_INPUT_UNMATCHED: SM_TRY(unmatched_source(q, &outputs[p->from], &s)); break;
     case SM_INPUT_SERIES: SM_TRY(series_source(q, p->source_node, &s)); break;
     case SM_INPUT_VALUES: {
         sm_version *v;
@@ -190,34 +221,121 @@ static sm_status widen_outputs(const prep *q, sm_step *s)
     return SM_OK;
 }
 
+static sm_status prove_all(const prep *q, sm_step *s, const sm_expr *const *in)
+{
+    s->proved = SM_NEW_N(q->a, sm_expr *, s->n_exprs + 1);
+    if (!s->proved) return OUT_OF_MEMORY(q);
+    for (uint32_t k = 0; k < s->n_exprs; k++)
+        SM_TRY(sm_prove(q->a, s->exprs[k], in, &s->proved[k], q->err));
+    return SM_OK;
+}
+
+/* What is known of the build columns that a probe reads, from statistics over the build rows. */
+static sm_status build_inputs(const prep *q, const sm_probe *pr, const sm_output *build,
+                              const sm_expr **out)
+{
+    const sm_version *rows = build->table ? build->table->rows : build->rows;
+    const sm_expr **known;
+    sm_source s;
+    sm_source_of_version(&s, (sm_version *)(uintptr_t)rows);
+    sm_status status = sm_prove_source(q->a, &s, &known, q->err);
+    sm_source_reset(&s);
+    SM_TRY(status);
+    for (uint32_t k = 0; k < pr->n_build; k++) {
+        const sm_expr *column = known[pr->build_cols[k]];
+        sm_expr *e = sm_expr_column(q->a, 0, pr->build_types[k], column->nullable);
+        if (!e) return OUT_OF_MEMORY(q);
+        e->range = column->range; /* phys is the type's: the table's columns are */
+        out[k] = e;
+    }
+    return SM_OK;
+}
+
+/* Columns that pass a step keep what is known of them, under new numbers. */
+static sm_status passed_on(const prep *q, const sm_expr *const *from, uint32_t n, bool nullable,
+                           uint32_t at, const sm_expr **to)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        sm_expr *e = sm_expr_column(q->a, at + i, from[i]->type, from[i]->nullable || nullable);
+        if (!e) return OUT_OF_MEMORY(q);
+        e->phys = from[i]->phys;
+        e->range = from[i]->range;
+        to[at + i] = e;
+    }
+    return SM_OK;
+}
+
+static sm_status prove_probe(const prep *q, sm_step *s, const sm_output *outputs,
+                             const sm_expr *const **in, uint32_t *width)
+{
+    sm_probe *pr = s->probe;
+    uint32_t n_in = *width;
+    pr->table = outputs[pr->build].table;
+    const sm_expr **seen = SM_NEW_N(q->a, const sm_expr *, n_in + pr->n_build + 2);
+    const sm_expr **out = SM_NEW_N(q->a, const sm_expr *, n_in + pr->n_build + 2);
+    if (!seen || !out) return OUT_OF_MEMORY(q);
+    SM_TRY(prove_all(q, s, *in));
+    for (uint32_t k = 0; k < s->n_exprs; k++) {
+        if (sm_type_phys(s->exprs[k]->type) != SM_PHYS_I128) continue;
+        s->proved[k] = sm_prove_widen(q->a, s->proved[k]);
+        if (!s->proved[k]) return OUT_OF_MEMORY(q);
+    }
+    memcpy(seen, *in, n_in * sizeof *seen);
+    SM_TRY(build_inputs(q, pr, &outputs[pr->build], seen + n_in));
+    if (pr->residual) SM_TRY(sm_prove(q->a, pr->residual, seen, &pr->residual_proved, q->err));
+    SM_TRY(passed_on(q, *in, n_in, false, 0, out));
+    bool padded =
+        pr->kind == SM_JOIN_LEFT || pr->kind == SM_JOIN_FULL || pr->kind == SM_JOIN_SINGLE;
+    if (pr->kind == SM_JOIN_MARK) {
+        out[n_in] = sm_expr_column(q->a, n_in, sm_type_of(SM_BOOL), true);
+        if (!out[n_in]) return OUT_OF_MEMORY(q);
+    } else if (pr->n_out > n_in) {
+        SM_TRY(passed_on(q, seen + n_in, pr->n_build, padded, n_in, out));
+    }
+    *in = out;
+    *width = pr->n_out;
+    return SM_OK;
+}
+
 /* *in becomes what is known of the sink's input columns. */
-static sm_status prove_steps(const prep *q, const sm_expr *const **in)
+static sm_status prove_steps(const prep *q, const sm_output *outputs, const sm_expr *const **in)
 {
     const sm_expr **inputs;
     SM_TRY(sm_prove_source(q->a, &q->p->source, &inputs, q->err));
     *in = inputs;
+    uint32_t width = q->p->source.n_cols;
     for (uint32_t i = 0; i < q->p->n_steps; i++) {
         sm_step *s = &q->p->steps[i];
-        s->proved = SM_NEW_N(q->a, sm_expr *, s->n_exprs + 1);
-        if (!s->proved) return OUT_OF_MEMORY(q);
-        for (uint32_t k = 0; k < s->n_exprs; k++)
-            SM_TRY(sm_prove(q->a, s->exprs[k], *in, &s->proved[k], q->err));
+        if (s->kind == SM_STEP_PROBE) {
+            SM_TRY(prove_probe(q, s, outputs, in, &width));
+            continue;
+        }
+        SM_TRY(prove_all(q, s, *in));
         if (s->kind == SM_STEP_FILTER) continue;
         if (i + 1 == q->p->n_steps) SM_TRY(widen_outputs(q, s));
         *in = (const sm_expr *const *)s->proved;
+        width = s->n_exprs;
     }
     return SM_OK;
 }
 
 /* ---- grouping ---- */
 
-/* The source column that key i is a copy of, through all projections; -1 if it is computed. */
+/* The source column that key i is a copy of, through all projections; -1 if it is computed or comes
+ * from the build side of a join. */
 static int64_t traced_column(const sm_pipeline *p, uint32_t i)
 {
     uint32_t column = i;
     for (uint32_t k = p->n_steps; k-- > 0;) {
-        if (p->steps[k].kind != SM_STEP_PROJECT) continue;
-        const sm_expr *e = p->steps[k].proved[column];
+        const sm_step *s = &p->steps[k];
+        if (s->kind == SM_STEP_PROBE) {
+            uint32_t n_added = s->probe->kind == SM_JOIN_MARK ? 1
+                               : sm_probe_carries(s->probe)   ? s->probe->n_build
+                                                              : 0;
+            if (column >= s->probe->n_out - n_added) return -1;
+        }
+        if (s->kind != SM_STEP_PROJECT) continue;
+        const sm_expr *e = s->proved[column];
         if (e->kind != SM_EXPR_COLUMN) return -1;
         column = e->column;
     }
@@ -305,14 +423,14 @@ static sm_status choose_groups(const prep *q, const sm_expr *const *in)
 }
 
 sm_status sm_pipeline_prepare(sm_pipeline *p, sm_arena *a, const sm_value *params,
-                              const sm_type *param_types, uint32_t n_params, const sm_output *outputs,
-                              sm_error *err)
+                              const sm_type *param_types, uint32_t n_params,
+                              const sm_output *outputs, sm_error *err)
 {
     prep q = {p, a, params, param_types, n_params, err};
     SM_TRY(put_params(&q));
     if (p->sink == SM_SINK_ROWS) SM_TRY(put_limits(&q));
     SM_TRY(open_source(&q, outputs));
     const sm_expr *const *in;
-    SM_TRY(prove_steps(&q, &in));
+    SM_TRY(prove_steps(&q, outputs, &in));
     return p->sink == SM_SINK_AGG ? choose_groups(&q, in) : SM_OK;
 }

@@ -38,7 +38,8 @@ sm_status sm_agg_find_rows(sm_agg_local *l, const sm_batch *b, void **rows, sm_e
 /** Group codes of the live rows, TINY and DIRECT. */
 void sm_agg_codes(const sm_agg_sink *s, const sm_batch *b, uint16_t *codes);
 
-/** Rows collected, in morsel order, to the output: sorted if asked, then offset and limit.
+/** Rows collected, in morsel order, to the output: sorted if asked, then offset and limit; those of
+ * a BUILD sink as they come.
  *  parts  builder outputs by morsel, entries may be NULL */
 sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_t n_parts,
                          sm_mem *mem, sm_version **out, sm_error *err);

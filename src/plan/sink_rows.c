@@ -14,6 +14,7 @@ typedef struct rows {
     sm_arena scratch;
     sm_builder *b;
     sm_error *err;
+    sm_rows_sink sink;
 } rows;
 
 /* ---- sorting ---- */
@@ -93,7 +94,7 @@ static void take_first(heap *h, uint64_t n_rows)
 /* Numbers of the first `most` rows in order; a list from the arena. */
 static sm_status sorted_rows(rows *r, uint64_t most, uint64_t **out, uint64_t *n_out)
 {
-    const sm_rows_sink *s = &r->p->rows;
+    const sm_rows_sink *s = &r->sink;
     uint64_t keep = most < r->n_rows ? most : r->n_rows;
     bool few = keep < r->n_rows / 4;
     sm_sort_key *keys = SM_NEW_N(&r->scratch, sm_sort_key, s->n_orders);
@@ -179,7 +180,7 @@ static sm_status gather_batch(gather *g, const uint64_t *row, uint32_t n)
 
 static sm_status put_sorted(rows *r)
 {
-    const sm_rows_sink *s = &r->p->rows;
+    const sm_rows_sink *s = &r->sink;
     uint64_t most = s->limit_rows + s->offset_rows, n = 0, row[SM_BATCH_ROWS];
     uint32_t n_row = 0;
     uint64_t *list = NULL;
@@ -198,7 +199,7 @@ static sm_status put_sorted(rows *r)
 
 static sm_status put_in_order(rows *r)
 {
-    const sm_rows_sink *s = &r->p->rows;
+    const sm_rows_sink *s = &r->sink;
     uint64_t skip = s->offset_rows, left = s->limit_rows, row[SM_BATCH_ROWS];
     gather g = {.r = NULL};
     for (uint64_t c = 0; c < r->n_chunks && left; c++) {
@@ -243,12 +244,13 @@ static sm_status list_chunks(rows *r, sm_version *const *parts, uint64_t n_parts
 sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_t n_parts,
                          sm_mem *mem, sm_version **out, sm_error *err)
 {
-    rows r = {.p = p, .err = err};
+    rows r = {.p = p, .err = err, .sink = {.limit_rows = UINT64_MAX}};
+    if (p->sink == SM_SINK_ROWS) r.sink = p->rows;
     sm_arena_init(&r.scratch, mem, "sort");
     sm_status status = list_chunks(&r, parts, n_parts);
     if (status == SM_OK) status = sm_builder_new(mem, p->out_cols, p->n_out, NULL, &r.b, err);
     if (status == SM_OK) {
-        status = p->rows.n_orders ? put_sorted(&r) : put_in_order(&r);
+        status = r.sink.n_orders ? put_sorted(&r) : put_in_order(&r);
         if (status == SM_OK) {
             status = sm_builder_finish(r.b, out, err);
         } else {
@@ -262,6 +264,7 @@ sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_
 sm_status sm_rows_trim(const sm_pipeline *p, sm_version **part, sm_mem *mem, sm_error *err)
 {
     const sm_rows_sink *s = &p->rows;
+    if (p->sink != SM_SINK_ROWS) return SM_OK;
     uint64_t most = s->limit_rows + s->offset_rows;
     if (!s->n_orders || most < s->limit_rows || most > (*part)->n_rows / 2) return SM_OK;
     sm_pipeline first = *p;

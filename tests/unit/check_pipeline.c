@@ -386,6 +386,119 @@ START_TEST(memory_may_run_out_anywhere)
 }
 END_TEST
 
+/* k integer with NULLs and duplicates, t text. */
+static sm_node *keyed(const int32_t *keys, uint32_t n, const char *word)
+{
+    const sm_type types[] = {T(INT32), T(TEXT)};
+    sm_value rows[16][2];
+    for (uint32_t r = 0; r < n; r++) {
+        rows[r][0] = keys[r] < 0 ? NIL : V32(keys[r]);
+        rows[r][1] = vtext(sm_arena_printf(&arena, "%s%u", word, r));
+    }
+    return scan(table(types, 2, &rows[0][0], n));
+}
+
+static sm_node *joined(sm_join_kind kind, sm_expr *residual)
+{
+    sm_node *l = keyed((int32_t[]){3, 1, -1, 2, 1}, 5, "l");
+    sm_node *r = keyed((int32_t[]){1, 5, -1, 1, 2}, 5, "r");
+    sm_expr *lk[] = {col(0, T(INT32))}, *rk[] = {col(0, T(INT32))};
+    return join(kind, l, r, lk, rk, 1, residual);
+}
+
+static sm_expr *not_r0(void)
+{
+    return op2(SM_OP_ne_txt, T(BOOL), col(3, T(TEXT)), textc("r0"));
+}
+
+START_TEST(joins_of_all_kinds)
+{
+    check_plan(joined(SM_JOIN_INNER, NULL),
+               "1|l1|1|r0\n1|l1|1|r3\n2|l3|2|r4\n1|l4|1|r0\n1|l4|1|r3");
+    check_plan(joined(SM_JOIN_LEFT, NULL),
+               "3|l0|~|~\n1|l1|1|r0\n1|l1|1|r3\n~|l2|~|~\n2|l3|2|r4\n1|l4|1|r0\n1|l4|1|r3");
+    check_plan(joined(SM_JOIN_RIGHT, NULL),
+               "1|l1|1|r0\n1|l1|1|r3\n2|l3|2|r4\n1|l4|1|r0\n1|l4|1|r3\n~|~|5|r1\n~|~|~|r2");
+    check_plan(joined(SM_JOIN_FULL, not_r0()),
+               "3|l0|~|~\n1|l1|1|r3\n~|l2|~|~\n2|l3|2|r4\n1|l4|1|r3\n~|~|1|r0\n~|~|5|r1\n~|~|~|r2");
+    check_plan(joined(SM_JOIN_SEMI, NULL), "1|l1\n2|l3\n1|l4");
+    check_plan(joined(SM_JOIN_ANTI, NULL), "3|l0\n~|l2");
+    check_plan(joined(SM_JOIN_NULL_ANTI, NULL), "");
+    check_plan(joined(SM_JOIN_MARK, NULL), "3|l0|~\n1|l1|t\n~|l2|~\n2|l3|t\n1|l4|t");
+    check_plan(joined(SM_JOIN_MARK, op2(SM_OP_eq_txt, T(BOOL), col(3, T(TEXT)), textc("r3"))),
+               "3|l0|f\n1|l1|t\n~|l2|~\n2|l3|f\n1|l4|t");
+    sm_version *v;
+    ck_assert_int_eq(run_plan(joined(SM_JOIN_SINGLE, NULL), true, 1, &v), SM_ERR_CARDINALITY);
+    check_plan(joined(SM_JOIN_SINGLE, not_r0()),
+               "3|l0|~|~\n1|l1|1|r3\n~|l2|~|~\n2|l3|2|r4\n1|l4|1|r3");
+}
+END_TEST
+
+START_TEST(joins_carry_what_is_read)
+{
+    sm_expr *last[] = {col(3, T(TEXT))};
+    sm_pipelines l = build_plan(project(joined(SM_JOIN_INNER, not_r0()), last, 1));
+    ck_assert_uint_eq(l.n, 2);
+    ck_assert(l.list[0].sink == SM_SINK_BUILD && l.list[0].build.n_keys == 1);
+    ck_assert_msg(l.list[0].n_in == 2, "the key column is not there twice");
+    const sm_probe *q = l.list[1].steps[0].probe;
+    ck_assert(l.list[1].steps[0].kind == SM_STEP_PROBE && q->n_build == 1 && q->n_out == 3);
+    ck_assert(q->build_cols[0] == 1 && !q->used[0] && !q->used[1] && q->used[2]);
+    ck_assert(l.list[1].used[0] && !l.list[1].used[1]);
+    check_plan(project(joined(SM_JOIN_FULL, NULL), last, 1), "~\nr0\nr3\n~\nr4\nr0\nr3\nr1\nr2");
+    sm_agg_call count[] = {call(SM_AGG_COUNT_ALL, NULL)};
+    sm_node *n = aggregate(joined(SM_JOIN_FULL, NULL), NULL, 0, count, 1);
+    l = build_plan(n);
+    ck_assert_uint_eq(l.list[0].n_in, 1);
+    check_plan(n, "9");
+    check_plan(aggregate(joined(SM_JOIN_MARK, not_r0()), NULL, 0, count, 1), "5");
+}
+END_TEST
+
+START_TEST(joins_without_keys_compare_all_pairs)
+{
+    sm_node *l = keyed((int32_t[]){3, 1}, 2, "l"), *r = keyed((int32_t[]){1, 5, 2}, 3, "r");
+    sm_expr *less = op2(SM_OP_lt_i32, T(BOOL), col(0, T(INT32)), col(2, T(INT32)));
+    check_plan(join(SM_JOIN_LEFT, l, r, NULL, NULL, 0, less), "3|l0|5|r1\n1|l1|5|r1\n1|l1|2|r2");
+    sm_agg_call count[] = {call(SM_AGG_COUNT_ALL, NULL)};
+    check_plan(aggregate(join(SM_JOIN_INNER, l, r, NULL, NULL, 0, NULL), NULL, 0, count, 1), "6");
+}
+END_TEST
+
+START_TEST(groups_of_one_source_row_are_ordered)
+{
+    sm_expr *keys[] = {col(3, T(TEXT))};
+    sm_agg_call count[] = {call(SM_AGG_COUNT_ALL, NULL)};
+    check_plan(aggregate(joined(SM_JOIN_INNER, NULL), keys, 1, count, 1), "r0|2\nr3|2\nr4|1");
+}
+END_TEST
+
+START_TEST(unions_and_shared_plans)
+{
+    sm_node *l = keyed((int32_t[]){3, 1}, 2, "l"), *r = keyed((int32_t[]){-1, 5, 2}, 3, "r");
+    sm_expr *words[] = {col(1, T(TEXT))};
+    sm_pipelines p = build_plan(project(union_all(union_all(l, r), l), words, 1));
+    ck_assert_msg(p.n == 4 && p.list[3].n_parts == 3, "unions of unions are one");
+    ck_assert_msg(p.list[0].n_out == 1 && p.list[1].n_out == 1, "the other column goes");
+    check_plan(union_all(union_all(l, r), l), "3|l0\n1|l1\n~|r0\n5|r1\n2|r2\n3|l0\n1|l1");
+    check_plan(project(union_all(l, r), words, 1), "l0\nl1\nr0\nr1\nr2");
+    sm_shared once = {.name = "once", .plan = r};
+    sm_node *a = sm_node_new(&arena, SM_NODE_SHARED, NULL);
+    a->shared = &once;
+    a->n_cols = r->n_cols;
+    a->cols = r->cols;
+    sm_expr *k[] = {col(0, T(INT32))};
+    p = build_plan(join(SM_JOIN_INNER, a, project(a, k, 1), k, k, 1, NULL));
+    ck_assert_uint_eq(p.n, 3);
+    check_plan(join(SM_JOIN_INNER, a, project(a, k, 1), k, k, 1, NULL), "5|r1|5\n2|r2|2");
+    check_plan(
+        project(union_all(a, project(l, (sm_expr *[]){col(0, T(INT32)), col(1, T(TEXT))}, 2)),
+                words, 1),
+        "r0\nr1\nr2\nl0\nl1");
+    check_plan(a, "~|r0\n5|r1\n2|r2");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("pipeline");
@@ -410,6 +523,11 @@ int main(void)
     tcase_add_test(c, parameters_and_limits);
     tcase_add_test(c, values_and_series);
     tcase_add_test(c, plans_print_as_pipes);
+    tcase_add_test(c, joins_of_all_kinds);
+    tcase_add_test(c, joins_carry_what_is_read);
+    tcase_add_test(c, joins_without_keys_compare_all_pairs);
+    tcase_add_test(c, groups_of_one_source_row_are_ordered);
+    tcase_add_test(c, unions_and_shared_plans);
     tcase_add_test(c, memory_may_run_out_anywhere);
     return run_suite(s);
 }

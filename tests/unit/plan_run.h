@@ -3,6 +3,7 @@
 #ifndef SM_TEST_PLAN_RUN_H
 #define SM_TEST_PLAN_RUN_H
 
+#include "plan/join_table.h"
 #include "plan/sink.h"
 #include "plan_parts.h"
 
@@ -124,22 +125,159 @@ static inline sm_node *limit(sm_node *in, sm_expr *most, sm_expr *offset)
     return n;
 }
 
+/* left JOIN right ON left_keys = right_keys AND residual. */
+static inline sm_node *join(sm_join_kind kind, sm_node *left, sm_node *right,
+                            sm_expr *const *left_keys, sm_expr *const *right_keys, uint32_t n_keys,
+                            sm_expr *residual)
+{
+    bool both = kind <= SM_JOIN_FULL || kind == SM_JOIN_SINGLE;
+    uint32_t n = left->n_cols + (both ? right->n_cols : kind == SM_JOIN_MARK);
+    sm_node *j = sm_node_new(&arena, SM_NODE_JOIN, left);
+    name_cols(j, n);
+    j->right = right;
+    j->join.kind = kind;
+    j->join.n_keys = n_keys;
+    j->join.left_keys = SM_NEW_N(&arena, sm_expr *, n_keys + 1);
+    j->join.right_keys = SM_NEW_N(&arena, sm_expr *, n_keys + 1);
+    j->join.null_safe = SM_NEW_N(&arena, bool, n_keys + 1);
+    j->join.residual = residual;
+    for (uint32_t i = 0; i < n_keys; i++) {
+        j->join.left_keys[i] = left_keys[i];
+        j->join.right_keys[i] = right_keys[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_left = i < left->n_cols;
+        j->cols[i].type = is_left ? left->cols[i].type
+                          : both  ? right->cols[i - left->n_cols].type
+                                  : T(BOOL);
+        j->cols[i].nullable = true;
+    }
+    return j;
+}
+
+static inline sm_node *union_all(sm_node *left, sm_node *right)
+{
+    sm_node *n = sm_node_new(&arena, SM_NODE_UNION_ALL, left);
+    n->right = right;
+    return n;
+}
+
 /* ---- running ---- */
 
-/* A row through the steps. False: it left. The row that comes out is in *row. */
-static inline bool through_steps(const sm_pipeline *p, bool proved, sm_value **row)
+/* Rows on their way through a pipeline. */
+typedef struct row_list {
+    sm_value **rows;
+    uint32_t n, cap;
+} row_list;
+
+static inline void add_row(row_list *l, sm_value *row)
 {
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 8;
+        sm_value **rows = SM_NEW_N(&arena, sm_value *, l->cap);
+        if (l->n) memcpy(rows, l->rows, l->n * sizeof *rows);
+        l->rows = rows;
+    }
+    l->rows[l->n++] = row;
+}
+
+static inline sm_value flat_value(const sm_flat_col *c, uint32_t row)
+{
+    sm_value v = {.is_null = c->valid && !sm_bit_get(c->valid, row)};
+    size_t bytes = sm_phys_bytes(c->phys);
+    if (!v.is_null) memcpy(&v, (const char *)c->data + row * bytes, bytes);
+    return v;
+}
+
+/* in with the build columns of a row behind; row UINT32_MAX: NULLs. */
+static inline sm_value *with_build(const sm_probe *q, const sm_value *in, uint32_t width,
+                                   uint32_t row)
+{
+    sm_value *out = SM_NEW_N(&arena, sm_value, width + q->n_build + 1);
+    memcpy(out, in, width * sizeof *in);
+    for (uint32_t k = 0; k < q->n_build; k++)
+        out[width + k] =
+            row == UINT32_MAX ? NIL : flat_value(&q->table->cols[q->build_cols[k]], row);
+    return out;
+}
+
+static inline bool residual_holds(const sm_probe *q, bool proved, const sm_value *row)
+{
+    sm_value v;
+    if (!q->residual) return true;
+    OK(eval(proved ? q->residual_proved : q->residual, row, &v));
+    return !v.is_null && v.b;
+}
+
+static inline sm_status probe_row(const sm_step *s, bool proved, sm_value *in, uint32_t width,
+                                  row_list *to)
+{
+    const sm_probe *q = s->probe;
+    const sm_join_table *t = q->table;
+    sm_value *keys = SM_NEW_N(&arena, sm_value, q->n_keys + 1);
+    sm_type *types = SM_NEW_N(&arena, sm_type, q->n_keys + 1);
+    for (uint32_t k = 0; k < q->n_keys; k++) {
+        OK(eval((proved ? s->proved : s->exprs)[k], in, &keys[k]));
+        types[k] = s->exprs[k]->type;
+    }
+    uint64_t hash = sm_join_hash(keys, types, q->n_keys), at, end;
+    uint32_t matches = 0, unknown = 0;
+    bool outer = q->kind == SM_JOIN_LEFT || q->kind == SM_JOIN_FULL || q->kind == SM_JOIN_SINGLE;
+    sm_join_find(t, hash, &at, &end);
+    for (uint32_t row; (row = sm_join_next(t, hash, keys, q->null_safe, &at, end)) != UINT32_MAX;) {
+        sm_value *both = with_build(q, in, width, row);
+        if (!residual_holds(q, proved, both)) continue;
+        matches++;
+        if (t->matched) atomic_store(&t->matched[row], 1);
+        if (sm_probe_carries(q)) add_row(to, both);
+    }
+    at = 0;
+    for (uint32_t row; (row = sm_join_next_unknown(t, keys, q->null_safe, &at)) != UINT32_MAX;)
+        unknown += residual_holds(q, proved, with_build(q, in, width, row));
+    if (q->kind == SM_JOIN_SINGLE && matches > 1) return sm_raise(&err, SM_ERR_CARDINALITY);
+    if (outer && !matches) add_row(to, with_build(q, in, width, UINT32_MAX));
+    if (q->kind == SM_JOIN_SEMI && matches) add_row(to, in);
+    if (q->kind == SM_JOIN_ANTI && !matches) add_row(to, in);
+    if (q->kind == SM_JOIN_NULL_ANTI && !matches && !unknown) add_row(to, in);
+    if (q->kind == SM_JOIN_MARK) {
+        sm_value *out = SM_NEW_N(&arena, sm_value, width + 1);
+        memcpy(out, in, width * sizeof *in);
+        out[width] = matches ? VB(1) : unknown ? NIL : VB(0);
+        add_row(to, out);
+    }
+    return SM_OK;
+}
+
+/* A row through the steps: *out is what becomes of it. */
+static inline sm_status through_steps(const sm_pipeline *p, bool proved, sm_value *row,
+                                      row_list *out)
+{
+    uint32_t width = p->source.n_cols;
+    *out = (row_list){0};
+    add_row(out, row);
     for (uint32_t i = 0; i < p->n_steps; i++) {
         const sm_step *s = &p->steps[i];
-        sm_value *out = SM_NEW_N(&arena, sm_value, s->n_exprs + 1);
-        for (uint32_t k = 0; k < s->n_exprs; k++)
-            OK(eval((proved ? s->proved : s->exprs)[k], *row, &out[k]));
-        if (s->kind == SM_STEP_PROJECT)
-            *row = out;
-        else if (out->is_null || !out->b)
-            return false;
+        row_list next = {0};
+        for (uint32_t r = 0; r < out->n; r++) {
+            sm_value *values = SM_NEW_N(&arena, sm_value, s->n_exprs + 1), *in = out->rows[r];
+            if (s->kind == SM_STEP_PROBE) {
+                sm_status status = probe_row(s, proved, in, width, &next);
+                if (status != SM_OK) return status;
+                continue;
+            }
+            for (uint32_t k = 0; k < s->n_exprs; k++)
+                OK(eval((proved ? s->proved : s->exprs)[k], in, &values[k]));
+            if (s->kind == SM_STEP_PROJECT) {
+                add_row(&next, values);
+            } else if (!values->is_null && values->b) {
+                add_row(&next, in);
+            }
+        }
+        *out = next;
+        if (s->kind == SM_STEP_PROJECT) width = s->n_exprs;
+        if (s->kind == SM_STEP_PROBE) width = s->probe->n_out;
     }
-    return true;
+    return SM_OK;
 }
 
 /* The number of a TINY or DIRECT group, by way of one-row vectors. */
@@ -203,13 +341,14 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
     sm_version **parts = SM_NEW_N(&arena, sm_version *, n + 1);
     sm_agg_local *locals = SM_NEW_N(&arena, sm_agg_local, workers + 1);
     sm_pin pin = {0};
+    sm_status s = SM_OK;
     for (unsigned w = 0; w < workers && p->sink == SM_SINK_AGG; w++)
         OK(sm_agg_local_init(&locals[w], &p->agg, &mem, &err));
-    for (uint64_t m = 0; m < n; m++) {
+    for (uint64_t m = 0; m < n && s == SM_OK; m++) {
         sm_agg_local *l = &locals[m % workers];
         sm_builder *b = NULL;
         OK(sm_source_pin(&p->source, m, &pin, &err));
-        if (p->sink == SM_SINK_ROWS)
+        if (p->sink != SM_SINK_AGG)
             OK(sm_builder_new(&mem, p->in_cols, p->n_in, NULL, &b, &err));
         else
             sm_agg_morsel_begin(l);
@@ -221,11 +360,15 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
                 bool narrow = proved && inputs[c]->phys != sm_type_phys(p->source.cols[c].type);
                 if (narrow && !row[c].is_null) row[c].i64 = (int64_t)row[c].i128;
             }
-            if (!through_steps(p, proved, &row)) continue;
-            if (b)
-                OK(sm_builder_row(b, row, &err));
-            else
-                aggregate_row(p, l, row, pin.first_row + r, proved);
+            row_list list;
+            s = through_steps(p, proved, row, &list);
+            if (s != SM_OK) break;
+            for (uint32_t i = 0; i < list.n; i++) {
+                if (b)
+                    OK(sm_builder_row(b, list.rows[i], &err));
+                else
+                    aggregate_row(p, l, list.rows[i], pin.first_row + r, proved);
+            }
         }
         if (b) {
             OK(sm_builder_finish(b, &parts[m], &err));
@@ -240,9 +383,10 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
         sm_source_unpin(&p->source, &pin);
     }
     sm_pin_reset(&p->source, &pin);
-    sm_status s;
-    sm_error_reset(&err);
-    if (p->sink == SM_SINK_ROWS) {
+    if (s == SM_OK) sm_error_reset(&err);
+    if (s != SM_OK) {
+        *out = NULL;
+    } else if (p->sink != SM_SINK_AGG) {
         s = sm_rows_finish(p, parts, n, &mem, out, &err);
     } else {
         for (unsigned w = 1; w < workers; w++) OK(sm_agg_merge(&locals[0], &locals[w], &err));
@@ -258,6 +402,11 @@ static inline sm_status run_pipeline(const sm_pipeline *p, bool proved, unsigned
     return s;
 }
 
+static void drop_table(void *t)
+{
+    sm_join_table_unref(t);
+}
+
 /* Builds, prepares and runs a whole plan. */
 static inline sm_status run_plan(const sm_node *plan, bool proved, unsigned workers,
                                  sm_version **out)
@@ -270,6 +419,10 @@ static inline sm_status run_plan(const sm_node *plan, bool proved, unsigned work
         sm_status s = sm_pipeline_prepare(p, &arena, NULL, NULL, 0, outputs, &err);
         if (s == SM_OK) s = run_pipeline(p, proved, workers, &outputs[i].rows);
         if (s != SM_OK) return s;
+        if (p->sink != SM_SINK_BUILD) continue;
+        OK(sm_join_table_build(p, outputs[i].rows, &mem, &outputs[i].table, &err));
+        ck_assert(sm_join_table_validate(outputs[i].table));
+        ck_assert(sm_arena_on_reset(&arena, drop_table, outputs[i].table));
     }
     *out = outputs[list.n - 1].rows;
     return SM_OK;
