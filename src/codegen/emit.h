@@ -121,6 +121,9 @@ sm_ir sm_emit_word(sm_emit *e, uint32_t src);
 sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x);
 /** Each row's element two times, as PAIR's words lie. */
 sm_ir sm_emit_twice(const sm_emit *e, sm_ir v);
+/** 64-bit integers as 16-byte ones lie in memory, two words each; and the low words of such, from memory. */
+sm_ir sm_emit_wide_words(const sm_emit *e, sm_ir v);
+sm_ir sm_emit_low_words(sm_emit *e, sm_ir p);
 sm_lanes sm_emit_table(sm_emit *e, uint32_t table, uint32_t sub, const sm_mask *m);
 
 /* ---- emit_expr.c ------------------------------------------------------------------------------------------ */

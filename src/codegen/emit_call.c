@@ -27,6 +27,10 @@ void sm_emit_spill(sm_emit *e, const sm_lanes *l, sm_phys phys, sm_ir array, uin
         sm_emit_store(e, l->v, p, 8);
         return;
     }
+    if (phys == SM_PHYS_I128 && l->form.kind == SM_FORM_INT && l->form.bits <= 64) {
+        sm_emit_store(e, sm_emit_wide_words(e, sm_emit_to_bits(e, v, l->form.bits, 64)), p, 8);
+        return;
+    }
     if (l->form.kind == SM_FORM_BOOL)
         v = LLVMBuildZExt(e->b, v, sm_emit_vec(e, sm_emit_int(e, bytes * 8)), "");
     if (l->form.kind == SM_FORM_INT) v = sm_emit_to_bits(e, v, l->form.bits, bytes * 8);
@@ -40,6 +44,10 @@ sm_lanes sm_emit_reload(sm_emit *e, sm_phys phys, sm_form f, sm_ir array, uint32
     sm_lanes l = {.form = f};
     if (f.kind == SM_FORM_PAIR) {
         l.v = sm_emit_load(e, e->b, sm_emit_form_vec(e, f), p, 8);
+        return l;
+    }
+    if (phys == SM_PHYS_I128 && f.bits <= 64) {
+        l.v = sm_emit_to_bits(e, sm_emit_low_words(e, p), 64, f.bits);
         return l;
     }
     LLVMTypeRef t = phys == SM_PHYS_F32 ? e->f32 : phys == SM_PHYS_F64 ? e->f64 : sm_emit_int(e, bytes * 8);

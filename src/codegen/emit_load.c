@@ -30,8 +30,18 @@ sm_ir sm_emit_twice(const sm_emit *e, sm_ir v)
     return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(at, 2 * e->step), "");
 }
 
-/* The low words of 16-byte integers. */
-static sm_ir load_low_words(sm_emit *e, sm_ir p)
+sm_ir sm_emit_wide_words(const sm_emit *e, sm_ir v)
+{
+    sm_ir sign = LLVMBuildAShr(e->b, v, sm_emit_kvec(e, e->i64, 63), ""), at[2 * SM_BLOCK_ROWS];
+    if (e->step == 1) {
+        sm_ir one = LLVMBuildInsertElement(e->b, sm_emit_twice(e, v), sign, sm_emit_k64(e, 1), "");
+        return one;
+    }
+    for (uint32_t i = 0; i < 2 * e->step; i++) at[i] = sm_emit_k32(e, i / 2 + (i % 2) * e->step);
+    return LLVMBuildShuffleVector(e->b, v, sign, LLVMConstVector(at, 2 * e->step), "");
+}
+
+sm_ir sm_emit_low_words(sm_emit *e, sm_ir p)
 {
     sm_ir even[SM_BLOCK_ROWS];
     if (e->step == 1) return sm_emit_load(e, e->b, e->i64, p, 8);
@@ -57,7 +67,7 @@ static sm_ir load_int(sm_emit *e, uint32_t src, uint32_t sub)
     const sm_src_col *c = &e->s->cols[src];
     uint32_t bytes = (uint32_t)sm_jit_phys_bytes(c->phys);
     sm_ir p = rows_at(e, src, bytes, sub);
-    if (bytes == 16 && c->form.bits <= 64) return sm_emit_to_bits(e, load_low_words(e, p), 64, c->form.bits);
+    if (bytes == 16 && c->form.bits <= 64) return sm_emit_to_bits(e, sm_emit_low_words(e, p), 64, c->form.bits);
     sm_ir v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, bytes * 8)), p, bytes < 8 ? bytes : 8);
     return sm_emit_to_bits(e, v, bytes * 8, c->form.bits);
 }

@@ -81,7 +81,7 @@ static void make_places(sm_emit *e)
         switch (l->accums[i].kind) {
         case SM_ACC_SUM_I:
         case SM_ACC_SUM_D:
-            make_place(e, &k->acc[i], sm_emit_int(e, plan->bits), plan->bits / 8u, e->step,
+            make_place(e, &k->acc[i], sm_emit_int(e, plan->bits), plan->bits / 8u, plan->lanes,
                        plan->how == SM_ACC_HOW_SPLIT ? 2 : 1);
             break;
         case SM_ACC_SUM_F:
@@ -228,6 +228,15 @@ static void add_group_floats(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m
     sm_emit_store(e, acc, p, 8);
 }
 
+static sm_ir add_pieces(sm_emit *e, sm_ir acc, sm_ir v, sm_ir m, uint32_t lanes)
+{
+    for (uint32_t at = 0; at < e->step; at += lanes) {
+        sm_ir mask = m ? sm_emit_piece(e, m, e->step, at, lanes) : NULL;
+        acc = add_masked(e, acc, sm_emit_piece(e, v, e->step, at, lanes), mask, false);
+    }
+    return acc;
+}
+
 static void add_ints(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m)
 {
     const sm_acc_plan *plan = &e->s->accs[i];
@@ -236,10 +245,11 @@ static void add_ints(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m)
     for (uint32_t s = 0; s < e->n_sub; s++) {
         sm_ir x = sm_emit_to_bits(e, v[s].v, v[s].form.bits, plan->bits);
         if (high) {
-            high = add_masked(e, high, LLVMBuildAShr(e->b, x, sm_emit_kvec(e, e->i64, 32), ""), m[s], false);
+            sm_ir top = LLVMBuildAShr(e->b, x, sm_emit_kvec(e, e->i64, 32), "");
+            high = add_pieces(e, high, top, m[s], plan->lanes);
             x = LLVMBuildAnd(e->b, x, sm_emit_kvec(e, e->i64, UINT32_MAX), "");
         }
-        low = add_masked(e, low, x, m[s], false);
+        low = add_pieces(e, low, x, m[s], plan->lanes);
     }
     put(e, p, 0, low);
     if (high) put(e, p, 1, high);

@@ -89,7 +89,7 @@ void sm_key_agg(sm_shape *s, const sm_agg_sink *g)
         sm_key_u32(s, (uint32_t)a->filter_col);
         sm_key_u32(s, a->offset);
         sm_key_u32(s, a->lanes_offset);
-        sm_key_u32(s, (uint32_t)s->accs[i].how << 8 | s->accs[i].bits);
+        sm_key_u32(s, (uint32_t)s->accs[i].lanes << 16 | (uint32_t)s->accs[i].how << 8 | s->accs[i].bits);
     }
     for (uint32_t i = 0; i < l->n_keys; i++) {
         sm_key_u32(s, l->keys[i].type.id | (uint32_t)l->keys[i].type.precision << 8);

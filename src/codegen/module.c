@@ -3,6 +3,7 @@
  * memory when nobody runs it any more. Read jit.h, shape.h and compile.h first. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "compile.h"
 
@@ -27,16 +28,25 @@ struct sm_jit_code {
     sm_jit_code_info info;
 };
 
+/* A key that some thread is compiling: others that want it wait. */
+typedef struct in_work {
+    const uint8_t *key;
+    uint32_t key_bytes;
+    struct in_work *next;
+} in_work;
+
 /* Built once, at the first smelt_jit_init. */
 typedef struct module_state {
     sm_llvm llvm;
     bool ready;
     pthread_mutex_t lock; /* of everything below */
     entry *buckets[CACHE_BUCKETS];
+    struct in_work *in_work;
+    pthread_cond_t finished; /* something has left in_work */
     uint64_t clock, entries, code_bytes;
 } module_state;
 
-static module_state state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static module_state state = {.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
 
 static uint64_t hash_key(const uint8_t *key, size_t n)
 {
@@ -100,7 +110,7 @@ static entry *take_oldest(void)
     return c;
 }
 
-/* Puts c in, unless another thread was faster; returns what is in the cache, with a reference for the caller. */
+/* Puts c in, unless it is there; returns what is in the cache, with a reference for the caller. */
 static entry *insert(entry *c)
 {
     entry *gone = NULL;
@@ -121,17 +131,47 @@ static entry *insert(entry *c)
     return kept;
 }
 
-static entry *lookup(const sm_shape *s, bool ref)
+static bool being_compiled(const sm_shape *s)
+{
+    const in_work *w = state.in_work;
+    while (w && (w->key_bytes != s->key_bytes || memcmp(w->key, s->key, s->key_bytes) != 0)) w = w->next;
+    return w != NULL;
+}
+
+/* The entry, after waiting for a thread that makes it; or NULL, and then the caller makes it: `mine` is in the list. */
+static entry *lookup_or_claim(const sm_shape *s, in_work *mine)
 {
     uint64_t hash = hash_key(s->key, s->key_bytes);
     pthread_mutex_lock(&state.lock);
-    entry *c = find(s->key, s->key_bytes, hash);
-    if (c && ref) {
+    entry *c;
+    while (!(c = find(s->key, s->key_bytes, hash)) && being_compiled(s)) pthread_cond_wait(&state.finished, &state.lock);
+    if (c) {
         c->used = ++state.clock;
         atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    } else {
+        *mine = (in_work){s->key, s->key_bytes, state.in_work};
+        state.in_work = mine;
     }
     pthread_mutex_unlock(&state.lock);
     return c;
+}
+
+static void unclaim(in_work *mine)
+{
+    pthread_mutex_lock(&state.lock);
+    in_work **at = &state.in_work;
+    while (*at != mine) at = &(*at)->next;
+    *at = mine->next;
+    pthread_cond_broadcast(&state.finished);
+    pthread_mutex_unlock(&state.lock);
+}
+
+static bool in_cache(const sm_shape *s)
+{
+    pthread_mutex_lock(&state.lock);
+    bool yes = find(s->key, s->key_bytes, hash_key(s->key, s->key_bytes)) != NULL;
+    pthread_mutex_unlock(&state.lock);
+    return yes;
 }
 
 /* ---- the function table ----------------------------------------------------------------------------------- */
@@ -151,12 +191,25 @@ static sm_status shape_failed(const sm_jit_pool *pool, const char *why, sm_error
     return host->raise(err, SM_ERR_NOT_SUPPORTED, why);
 }
 
+/* Rows that only pass through are copied faster than any code for it is made. */
+static bool computes(const sm_pipeline *p)
+{
+    if (p->sink == SM_SINK_AGG) return true;
+    for (uint32_t k = 0; k < p->n_steps; k++) {
+        if (p->steps[k].kind != SM_STEP_PROJECT) return true;
+        for (uint32_t i = 0; i < p->steps[k].n_exprs; i++)
+            if (p->steps[k].proved[i]->kind != SM_EXPR_COLUMN) return true;
+    }
+    return false;
+}
+
 static bool can(const sm_pipeline *p, char *why, size_t why_bytes)
 {
     sm_jit_pool pool = {.host = state.llvm.host};
     sm_shape s;
     if (why_bytes) why[0] = 0;
-    bool ok = shape_of(&s, p, NULL, 0, &pool, why, why_bytes);
+    bool ok = computes(p) && shape_of(&s, p, NULL, 0, &pool, why, why_bytes);
+    if (!ok && why_bytes && !why[0]) snprintf(why, why_bytes, "nothing to compute");
     sm_jit_pool_reset(&pool);
     return ok;
 }
@@ -198,8 +251,10 @@ static sm_status compile(const sm_pipeline *p, const sm_jit_sig_col *sig, const 
     if (!shape_of(&s, p, sig, o->step, &pool, why, sizeof why)) {
         st = shape_failed(&pool, why, err);
     } else {
-        entry *e = o->keep_text ? NULL : lookup(&s, true);
+        in_work mine;
+        entry *e = o->keep_text ? NULL : lookup_or_claim(&s, &mine);
         st = e ? hand_out(e, true, out, err) : compile_shape(&s, sig, o, out, err);
+        if (!e && !o->keep_text) unclaim(&mine);
     }
     sm_jit_pool_reset(&pool);
     return st;
@@ -215,7 +270,7 @@ static bool cached(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit
 {
     sm_jit_pool pool = {.host = state.llvm.host};
     sm_shape s;
-    bool yes = shape_of(&s, p, sig, o->step, &pool, NULL, 0) && lookup(&s, false);
+    bool yes = shape_of(&s, p, sig, o->step, &pool, NULL, 0) && in_cache(&s);
     sm_jit_pool_reset(&pool);
     return yes;
 }

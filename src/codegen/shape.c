@@ -297,11 +297,17 @@ static uint32_t counter(sm_shape *s, int32_t valid_col, int32_t filter_col)
     return s->n_counters++;
 }
 
+/* One register full: integer additions take a cycle, so several accumulators would only cost loads and stores. */
+static uint8_t sum_lanes(const sm_shape *s, unsigned bits)
+{
+    unsigned full = (s->mask_regs ? 512 : 256) / bits;
+    return (uint8_t)(full < s->step ? full : s->step);
+}
+
 static void plan_acc(sm_shape *s, const sm_accum *a, sm_acc_plan *out, bool masks)
 {
     const sm_env_col *env = s->env[s->p->n_steps];
     const sm_env_col *arg = a->arg_col >= 0 ? &env[a->arg_col] : NULL;
-    uint32_t rows_a_lane = SM_CHUNK_ROWS / s->step;
     bool minmax = a->kind == SM_ACC_MIN || a->kind == SM_ACC_MAX;
     *out = (sm_acc_plan){.how = SM_ACC_HOW_ROWS};
     if (a->distinct || (minmax && (arg->form.kind == SM_FORM_PAIR || arg->form.bits > 64 ||
@@ -313,10 +319,12 @@ static void plan_acc(sm_shape *s, const sm_accum *a, sm_acc_plan *out, bool mask
     if (a->kind == SM_ACC_SUM_I || a->kind == SM_ACC_SUM_D) {
         if (arg->form.kind != SM_FORM_INT || arg->form.bits > 64) return;
         sm_u128 max = arg->range.known ? most(&arg->range) : (sm_u128)1 << (arg->form.bits - 1);
-        if (max * rows_a_lane <= INT32_MAX) out->bits = 32;
+        out->lanes = sum_lanes(s, 32);
+        if (max * (SM_CHUNK_ROWS / out->lanes) <= INT32_MAX) out->bits = 32;
         else if (max * SM_CHUNK_ROWS <= INT64_MAX) out->bits = 64; /* also added up over the lanes */
         else out->how = SM_ACC_HOW_SPLIT, out->bits = 64;
         if (out->how == SM_ACC_HOW_ROWS) out->how = SM_ACC_HOW_LANES;
+        out->lanes = sum_lanes(s, out->bits);
     } else {
         out->how = SM_ACC_HOW_LANES;
         out->bits = minmax && arg->form.kind == SM_FORM_INT ? arg->form.bits : minmax ? 64 : 0;

@@ -78,6 +78,7 @@ typedef enum sm_acc_how {
 typedef struct sm_acc_plan {
     uint8_t how;
     uint8_t bits;    /* LANES: width of integer lanes */
+    uint8_t lanes;   /* integer sums: how many; a block's vectors are added to them in pieces */
     uint32_t counter; /* LANES, SPLIT: which count of rows */
 } sm_acc_plan;
 

@@ -196,7 +196,7 @@ static int compare_jit(sm_node *plan)
     t_result row = t_run_prepared(p, T_ROW_TIER, 1, -1);
     int mode = row.mode;
     char why[256];
-    ck_assert_msg(jit->can(p, why, sizeof why), "%s", why);
+    ck_assert_msg(jit->can(p, why, sizeof why) || !strcmp(why, "nothing to compute"), "%s", why);
     for (size_t i = 0; i < SM_COUNT(ways); i++) {
         setenv("SMELT_JIT_CPU", ways[i].cpu, 1);
         t_result got = run_jit(p, ways[i].step, ways[i].span);
