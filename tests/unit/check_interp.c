@@ -199,6 +199,37 @@ START_TEST(chains_of_steps)
 }
 END_TEST
 
+/* Stored values against constants below, among and above them, in all relations, either way round.
+ */
+START_TEST(columns_against_constants)
+{
+    static const int columns[] = {T_ROW, T_I16, T_I32,  T_I64,  T_F32,
+                                  T_F64, T_D64, T_D128, T_DATE, T_TS};
+    static const char relations[6][3] = {"=", "<>", "<", "<=", ">", ">="};
+    sm_node *scan = t_scan(1200);
+    for (size_t c = 0; c < SM_COUNT(columns); c++) {
+        sm_type type = t_type(columns[c]);
+        sm_phys p = sm_type_phys(type);
+        for (int k = 0; k < 6; k++) {
+            sm_value v = t_value(scan->scan.version, (uint32_t)columns[c], (uint64_t)k * 97);
+            if (v.is_null || k > 2) v = (sm_value){.i128 = k == 3 ? -5 : k == 4 ? 30000 : 0};
+            if (p == SM_PHYS_F64 && k > 2) v.f64 = k == 3 ? NAN : k == 4 ? -0.0 : INFINITY;
+            if (p == SM_PHYS_F32 && k > 2) v.f32 = k == 3 ? NAN : k == 4 ? 100 : 0;
+            if (p == SM_PHYS_I64 && k == 5) v.i64 = INT64_MAX;
+            sm_expr *column = t_column(scan, (uint32_t)columns[c]);
+            sm_expr *constant = sm_expr_const(&t_arena, type, &v), *out[12];
+            for (int r = 0; r < 6; r++) {
+                sm_op op = sm_op_compare(relations[r], p);
+                out[2 * r] = t_op(op, column, constant);
+                out[2 * r + 1] = t_op(op, constant, column);
+            }
+            t_compare(t_project(scan, out, 12));
+            t_compare(t_project(t_filter(scan, out[t_pick(12)]), &column, 1));
+        }
+    }
+}
+END_TEST
+
 /* More constants than are kept as vectors. */
 START_TEST(long_in_list)
 {
@@ -377,6 +408,7 @@ static Suite *make_suite(void)
     tcase_add_test(t, only_keys);
     tcase_add_test(t, rows_of_every_type);
     tcase_add_test(t, chains_of_steps);
+    tcase_add_test(t, columns_against_constants);
     tcase_add_test(t, long_in_list);
     tcase_add_test(t, error_at_any_row);
     tcase_add_test(t, first_error_wins);
