@@ -307,6 +307,45 @@ START_TEST(first_error_wins)
 }
 END_TEST
 
+/* A later argument of AND is evaluated where the earlier is NULL or TRUE, of OR where it is NULL or
+ * FALSE, and nowhere else; also when it is an operation that sees only the rows it is asked for. */
+START_TEST(lazy_arguments)
+{
+    sm_node *scan = t_scan(1100);
+    sm_type type = sm_type_of(SM_BOOL);
+    int seen[3] = {0};
+    for (int64_t r = 500; seen[0] < 2 || seen[1] < 2 || seen[2] < 2; r++) {
+        sm_value v = t_value(scan->scan.version, T_BOOL, (uint64_t)r);
+        if (seen[v.is_null ? 2 : v.b]++ > 1) continue;
+        sm_expr *d = t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(r));
+        sm_expr *fails = t_op(SM_OP_eq_i64, t_op(SM_OP_div_i64, t_const_i64(9), d), t_const_i64(0));
+        sm_expr *args[2] = {t_column(scan, T_BOOL), fails}, *out;
+        out = t_node(SM_EXPR_AND, type, args, 2);
+        t_result run = t_run(t_project(scan, &out, 1), T_BATCH, 1024);
+        bool want_error = v.is_null || v.b;
+        ck_assert_int_eq(run.status, want_error ? SM_ERR_DIVISION_BY_ZERO : SM_OK);
+        t_result_reset(&run);
+        t_compare(t_project(scan, &out, 1));
+        out = t_node(SM_EXPR_OR, type, args, 2);
+        run = t_run(t_project(scan, &out, 1), T_BATCH, 1024);
+        want_error = v.is_null || !v.b;
+        ck_assert_int_eq(run.status, want_error ? SM_ERR_DIVISION_BY_ZERO : SM_OK);
+        t_result_reset(&run);
+        t_compare(t_project(scan, &out, 1));
+    }
+    sm_expr *text = t_op(SM_OP_lower_txt, t_column(scan, T_TEXT), NULL);
+    sm_expr *args[3] = {t_column(scan, T_BOOL), t_op(SM_OP_eq_txt, text, t_const_text("t7")),
+                        t_op(SM_OP_gt_txt, text, t_const_text("t3"))};
+    sm_expr *choose[5] = {args[1], text, args[2], t_column(scan, T_DICT), t_column(scan, T_TEXT)};
+    sm_expr *first[2] = {t_op(SM_OP_lower_txt, t_column(scan, T_DICT), NULL), text};
+    sm_expr *out[4] = {t_node(SM_EXPR_AND, type, args, 3), t_node(SM_EXPR_OR, type, args, 3),
+                       t_node(SM_EXPR_CASE, sm_type_of(SM_TEXT), choose, 5),
+                       t_node(SM_EXPR_COALESCE, sm_type_of(SM_TEXT), first, 2)};
+    t_compare(t_project(scan, out, 4));
+    t_compare(t_project(t_filter(scan, few(scan)), out, 4));
+}
+END_TEST
+
 START_TEST(limit_stops_before_a_later_error)
 {
     sm_node *scan = t_scan(3000);
@@ -412,6 +451,7 @@ static Suite *make_suite(void)
     tcase_add_test(t, long_in_list);
     tcase_add_test(t, error_at_any_row);
     tcase_add_test(t, first_error_wins);
+    tcase_add_test(t, lazy_arguments);
     tcase_add_test(t, limit_stops_before_a_later_error);
     tcase_add_test(t, steps_are_counted);
     tcase_add_test(t, memory_that_runs_out_is_an_error);
