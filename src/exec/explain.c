@@ -53,11 +53,17 @@ static void put_source(writer *w, const sm_pipeline *p)
     }
 }
 
-static const char *step_name(const sm_step *s) { return s->kind == SM_STEP_FILTER ? "filter" : "project"; }
+static const char *step_name(const sm_step *s)
+{
+    static const char *const names[] = {"filter", "project", "probe"};
+    return names[s->kind];
+}
 
 static void put_sink(writer *w, const sm_pipeline *p, bool prepared)
 {
-    if (p->sink == SM_SINK_AGG) {
+    if (p->sink == SM_SINK_BUILD) {
+        put(w, "build");
+    } else if (p->sink == SM_SINK_AGG) {
         put(w, "aggregate");
         if (!prepared) return;
         put(w, " (%s", mode_names[p->agg.mode]);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "exec/worker.h"
+#include "plan/join_table.h"
 
 void sm_exec_options_init(sm_exec_options *o, const sm_engine *e)
 {
@@ -41,6 +42,9 @@ static unsigned worker_count(const sm_exec *x, uint64_t n_units)
 
 /* ---- setting a run up ---- */
 
+/* ROWS and BUILD collect rows by unit. */
+static bool keeps_rows(const sm_pipeline *p) { return p->sink != SM_SINK_AGG; }
+
 static bool keeps_partials(const sm_pipeline *p)
 {
     return p->sink == SM_SINK_AGG && p->agg.order_sensitive && p->agg.mode <= SM_GROUPS_TINY;
@@ -66,7 +70,10 @@ static sm_status run_open(sm_run *r, sm_exec *x, sm_pipeline *p, sm_pipeline_rep
     report->workers = r->n_workers;
     report->stats = SM_NEW_N(a, sm_step_stats, p->n_steps + 2);
     r->workers = SM_NEW_N(a, sm_run_worker, r->n_workers);
-    if (p->sink == SM_SINK_ROWS) {
+    if (p->sink == SM_SINK_BUILD) {
+        p->rows = (sm_rows_sink){.limit_rows = UINT64_MAX, .n_keep = p->n_in};
+    }
+    if (keeps_rows(p)) {
         r->parts = SM_NEW_N(a, sm_version *, r->n_units + 1);
         if (!p->rows.n_orders && p->rows.limit_rows != UINT64_MAX) {
             r->limit = p->rows.limit_rows + p->rows.offset_rows;
@@ -80,7 +87,7 @@ static sm_status run_open(sm_run *r, sm_exec *x, sm_pipeline *p, sm_pipeline_rep
         r->partial_set = SM_NEW_N(a, bool, r->n_units + 1);
     }
     if (keeps_segments(p)) r->segments = SM_NEW_N(a, sm_agg_local, r->n_units + 1);
-    if (!report->stats || !r->workers || (p->sink == SM_SINK_ROWS && !r->parts) ||
+    if (!report->stats || !r->workers || (keeps_rows(p) && !r->parts) ||
         (keeps_partials(p) && !(r->partials && r->partial_set)) || (keeps_segments(p) && !r->segments)) {
         return sm_arena_failed(a, err);
     }
@@ -120,14 +127,17 @@ static sm_status merge_agg(sm_run *r, sm_agg_local *total, sm_error *err)
     return SM_OK;
 }
 
-static sm_status finish(sm_run *r, sm_version **out, sm_error *err)
+static sm_status finish(sm_run *r, sm_output *out, sm_error *err)
 {
-    if (r->p->sink == SM_SINK_ROWS) {
-        return sm_rows_finish(r->p, r->parts, r->n_units, &r->x->engine->mem, out, err);
+    sm_mem *mem = &r->x->engine->mem;
+    if (keeps_rows(r->p)) {
+        SM_TRY(sm_rows_finish(r->p, r->parts, r->n_units, mem, &out->rows, err));
+        if (r->p->sink == SM_SINK_ROWS) return SM_OK;
+        return sm_join_table_build(r->p, out->rows, mem, &out->table, err);
     }
     sm_agg_local total = {0};
     sm_status s = merge_agg(r, &total, err);
-    if (s == SM_OK) s = sm_agg_finish(&total, r->p, out, err);
+    if (s == SM_OK) s = sm_agg_finish(&total, r->p, &out->rows, err);
     if (total.sink) sm_agg_local_reset(&total);
     return s;
 }
@@ -187,7 +197,7 @@ static void collect(sm_run *r)
     add_metrics(&r->x->metrics, &report->metrics);
 }
 
-static sm_status run_pipeline(sm_exec *x, sm_pipeline *p, sm_pipeline_report *report, sm_version **out,
+static sm_status run_pipeline(sm_exec *x, sm_pipeline *p, sm_pipeline_report *report, sm_output *out,
                               sm_error *err)
 {
     sm_run run;
@@ -227,10 +237,11 @@ sm_status sm_exec_plan(sm_exec *x, const sm_node *plan, sm_version **out, sm_err
     for (uint32_t i = 0; i < pipelines.n && s == SM_OK; i++) {
         sm_pipeline *p = &pipelines.list[i];
         s = sm_pipeline_prepare(p, a, x->params, x->param_types, x->n_params, outputs, err);
-        if (s == SM_OK) s = run_pipeline(x, p, &x->reports[i], &outputs[i].rows, err);
+        if (s == SM_OK) s = run_pipeline(x, p, &x->reports[i], &outputs[i], err);
         if (s == SM_OK) x->n_reports = i + 1;
     }
     for (uint32_t i = 0; i < pipelines.n; i++) {
+        if (outputs[i].table) sm_join_table_unref(outputs[i].table);
         if (i + 1 == pipelines.n && s == SM_OK) *out = outputs[i].rows;
         else if (outputs[i].rows) sm_version_unref(outputs[i].rows);
     }

@@ -74,13 +74,13 @@ static bool jit_open(sm_run_worker *rw)
     rw->cols = SM_NEW_N(a, sm_jit_col, p->source.n_cols + 1);
     rw->tail = sm_arena_vector(a, (size_t)(p->source.n_cols + 1) * SM_PAD_BYTES);
     rw->step_rows = SM_NEW_N(a, uint64_t, p->n_steps + 1);
-    rw->spans = p->sink == SM_SINK_ROWS;
+    rw->spans = p->sink != SM_SINK_AGG;
     for (uint32_t s = 0; s < p->n_steps; s++) {
         for (uint32_t i = 0; i < p->steps[s].n_exprs; i++) {
             sm_expr_walk(p->steps[s].proved[i], makes_text, &rw->spans);
         }
     }
-    if (p->sink == SM_SINK_ROWS) {
+    if (p->sink != SM_SINK_AGG) {
         rw->outs = SM_NEW_N(a, sm_jit_out, p->n_in + 1);
         rw->out_vecs = SM_NEW_N(a, sm_vec, p->n_in + 1);
         rw->out_live = sm_arena_vector(a, SM_BATCH_ROWS / 8);
@@ -296,7 +296,7 @@ static sm_status call(sm_run_worker *rw, sm_jit_args *args, uint32_t *ran, bool 
         return sm_raise(&rw->w.err, SM_ERR_OUT_OF_MEMORY, "aggregate", (size_t)0,
                         (size_t)atomic_load(&rw->w.mem->limit_bytes));
     }
-    if (rw->run->p->sink == SM_SINK_ROWS) {
+    if (rw->run->p->sink != SM_SINK_AGG) {
         SM_TRY(take_rows(rw, *ran, args->first_row + (uint64_t)first * SM_BLOCK_ROWS));
     }
     return SM_OK;

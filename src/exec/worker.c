@@ -61,7 +61,9 @@ static sm_status run_with_replay(sm_run_worker *rw, tier_run run, uint32_t n_row
         SM_TRY(run(rw, at, n_rows, &stop, &end));
         if (stop >= n_rows) break;
         rw->metrics.replayed++;
+        rw->w.drop_rows = rw->w.rows_out;
         SM_TRY(row_run(rw, stop, end));
+        rw->w.drop_rows = rw->w.rows_out = 0;
         at = end;
     }
     return SM_OK;
@@ -135,10 +137,11 @@ static sm_status begin_morsel(sm_run_worker *rw)
 static sm_status end_morsel(sm_run_worker *rw, uint64_t unit)
 {
     sm_run *run = rw->run;
-    if (run->p->sink == SM_SINK_ROWS) {
+    if (run->p->sink != SM_SINK_AGG) {
         sm_builder *b = rw->w.rows;
         rw->w.rows = NULL;
         SM_TRY(sm_builder_finish(b, &run->parts[unit], &rw->w.err));
+        if (run->p->sink == SM_SINK_BUILD) return SM_OK;
         return sm_rows_trim(run->p, &run->parts[unit], rw->w.mem, &rw->w.err);
     }
     const sm_agg_sink *sink = &run->p->agg;
