@@ -117,6 +117,10 @@ bool sm_expr_equal(const sm_expr *a, const sm_expr *b)
     case SM_EXPR_CONST: return value_equal(a->phys, &a->value, &b->value);
     case SM_EXPR_PARAM:
     case SM_EXPR_COLUMN: return a->column == b->column;
+    case SM_EXPR_OUTER: return a->column == b->column && a->imm[0] == b->imm[0];
+    case SM_EXPR_SUBQUERY:
+        if (a->subquery != b->subquery) return false;
+        break;
     case SM_EXPR_OP:
         if (a->op != b->op || a->imm[0] != b->imm[0] || a->imm[1] != b->imm[1]) return false;
         break;

@@ -169,6 +169,8 @@ static sm_status run_job(void *arg)
         SM_TRY(sm_parse_piece(b, "", 0, j->bytes, "", &stmt));
         SM_TRY(sm_bind_statement(b, stmt, j->out));
     }
+    if (b->unresolved)
+        return sm_raise_at(b->err, b->unresolved, SM_ERR_NOT_SUPPORTED, "this kind of subquery");
     for (uint32_t i = 0; i < b->n_params; i++)
         if (b->params[i].id == SM_UNKNOWN) b->params[i] = sm_type_of(SM_TEXT);
     j->out->n_params = b->n_params;

@@ -1,6 +1,7 @@
 /* What the files of the binder share. The order to read them in: bind.c (statements),
- * bind_select.c, bind_from.c, bind_group.c, bind_expr.c, bind_rewrite.c, bind_op.c, bind_func.c,
- * bind_special.c, bind_cast.c, bind_make.c, bind_type.c, names.c. */
+ * bind_select.c, bind_from.c, bind_scope.c, bind_join.c, join_order.c, bind_union.c, bind_group.c,
+ * bind_expr.c, bind_subquery.c, lift.c, bind_rewrite.c, bind_op.c, bind_func.c, bind_special.c,
+ * bind_cast.c, bind_make.c, bind_type.c, names.c. */
 #ifndef SM_SQL_BIND_H
 #define SM_SQL_BIND_H
 
@@ -20,12 +21,15 @@ typedef struct sm_binder {
     sm_type *params; /* SM_UNKNOWN until a context decides */
     uint32_t n_params, params_room;
     struct sm_cte *ctes; /* visible WITH names, innermost first */
+    struct sm_outer *outer; /* queries around the one being bound, innermost first */
+    int32_t unresolved; /* position of a subquery that could not be made a join; 0 = none */
 } sm_binder;
 
 /* A WITH query: bound anew wherever its name is used. */
 typedef struct sm_cte {
     const PgQuery__CommonTableExpr *def;
     struct sm_cte *outer;
+    struct sm_outer *queries; /* around the WITH */
     bool used;
 } sm_cte;
 
@@ -33,14 +37,33 @@ typedef struct sm_scope_col {
     const char *rel, *name; /* rel may be NULL */
     sm_type type;
     bool nullable;
+    bool hidden;     /* USING made one of two: only rel.name finds it */
+    uint32_t column; /* of the node below */
+    sm_expr *expr;   /* over the node's columns, where USING had to compute one; NULL = column */
 } sm_scope_col;
 
-/* The columns that names can mean; column i is column i of the node below. */
+/* The columns that names can mean, in the order of SELECT *. */
 typedef struct sm_scope {
-    uint32_t n_cols;
+    uint32_t n_cols, n_rels;
     sm_scope_col *cols;
-    const char *rel; /* the relation's name, even if it has no column; NULL = none */
+    const char **rels; /* names of the relations, those without columns too */
 } sm_scope;
+
+/* A query around the one being bound: where its names are looked up. */
+typedef struct sm_outer {
+    const sm_scope *scope;
+    struct sm_outer *next;
+} sm_outer;
+
+/* What FROM names: relations that are joined by inner joins in any order, and the conditions
+ * between them. Expressions are over the columns of all members, side by side as written. */
+typedef struct sm_from {
+    uint32_t n, n_cols, n_conjuncts;
+    sm_node **members;
+    uint32_t *first; /* number of each member's first column */
+    sm_expr **conjuncts;
+    uint32_t members_room, conjuncts_room;
+} sm_from;
 
 /* Aggregate calls met while binding expressions. A call stands in an expression as a COLUMN
  * numbered from SM_AGG_COLUMN until sm_regroup replaces it. */
@@ -132,21 +155,19 @@ sm_status sm_bind_count(sm_binder *b, const char *clause, const pg_node *n, sm_e
 /** LIMIT node above in, or in itself. */
 sm_status sm_bind_limit(sm_binder *b, const pg_node *count, const pg_node *offset, sm_node *in,
                         sm_node **out);
-/** FILTER node above in. */
-sm_status sm_bind_where(sm_ctx *cx, const pg_node *n, sm_node *in, sm_node **out);
 /** Direction and place of NULLs of an ORDER BY item. */
 void sm_order_flags(const PgQuery__SortBy *s, sm_order *o);
 
 /* ---- bind_from.c ---- */
-/** The items of FROM as a node, and what names mean above it; no items give one row. */
-sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out,
+/** One item of FROM, added to from; scope is what names mean in it. */
+sm_status sm_bind_from_item(sm_binder *b, const pg_node *item, sm_from *from, sm_scope *scope);
+/** The items of FROM, and what names mean above it; no items give one row. */
+sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_from *from,
                        sm_scope *scope);
 /** The current version of a table, referenced by the statement; a hint names the nearest table. */
 sm_status sm_bind_table(sm_binder *b, const PgQuery__RangeVar *v, sm_version **out);
 /** SCAN node. */
 sm_status sm_scan(sm_binder *b, const PgQuery__RangeVar *v, sm_node **out);
-/** The scope of a node's columns under a relation name (may be NULL). */
-sm_status sm_scope_of(sm_binder *b, const sm_node *n, const char *rel, sm_scope *out);
 /** The plan of a WITH query. */
 sm_status sm_bind_cte(sm_binder *b, sm_cte *cte, sm_node **out);
 /** Renames a node's first n columns. */
@@ -156,6 +177,73 @@ sm_status sm_project(sm_binder *b, sm_node *in, sm_expr *const *exprs, const cha
                      uint32_t n, sm_node **out);
 /** A node that passes its input's columns through. */
 sm_node *sm_pass(sm_binder *b, sm_node_kind kind, sm_node *in);
+
+/* ---- bind_scope.c ---- */
+/** The scope of a node's columns under a relation name (may be NULL). */
+sm_status sm_scope_of(sm_binder *b, const sm_node *n, const char *rel, sm_scope *out);
+/** Both scopes' columns, those of right behind those of left.
+ *  errors  SM_ERR_DUPLICATE_ALIAS: both have a relation of one name */
+sm_status sm_scope_both(sm_binder *b, const sm_scope *left, const sm_scope *right, int32_t location,
+                        sm_scope *out);
+/** Adds n to the number of every column. */
+sm_status sm_scope_shift(sm_binder *b, sm_scope *s, uint32_t n);
+/** What a column of the scope means, as an expression of its own. */
+sm_status sm_scope_expr(sm_binder *b, const sm_scope_col *c, int32_t location, sm_expr **out);
+/** The scope's column that is this column of the node; NULL if none is. */
+const sm_scope_col *sm_scope_at(const sm_scope *s, uint32_t column);
+/** Has it a relation of this name? */
+bool sm_scope_has(const sm_scope *s, const char *rel);
+/** The error for a relation that FROM does not name; a hint names the nearest. */
+sm_status sm_no_relation(sm_binder *b, const sm_scope *s, const char *rel, int32_t location);
+/** A column by name, here or in a query around this one; hints name the nearest. */
+sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out);
+
+/* ---- bind_join.c ---- */
+/** A JOIN of FROM, added to from. */
+sm_status sm_bind_join(sm_binder *b, const PgQuery__JoinExpr *j, sm_from *from, sm_scope *scope);
+/** Adds a relation; its columns get the numbers from from->n_cols on. */
+sm_status sm_from_add(sm_binder *b, sm_from *from, sm_node *n);
+/** JOIN node of left and right. on is over left's, then right's columns; equalities between the
+ * sides become keys, the rest is the residual. NULL: no condition. */
+sm_status sm_join(sm_binder *b, sm_join_kind kind, sm_node *left, sm_node *right, sm_expr *on,
+                  sm_node **out);
+
+/* ---- join_order.c ---- */
+/* A list of conditions that all must be true. */
+typedef struct sm_conjuncts {
+    uint32_t n, room;
+    sm_expr **exprs;
+} sm_conjuncts;
+/** Adds e, or what it is an AND of. */
+sm_status sm_conjuncts_add(sm_binder *b, sm_conjuncts *l, sm_expr *e);
+/** The AND of all; NULL if there is none. */
+sm_status sm_conjuncts_all(sm_binder *b, const sm_conjuncts *l, sm_expr **out);
+/** The plan of FROM and WHERE (may be NULL): its first columns are those of from, in order. */
+sm_status sm_from_plan(sm_binder *b, const sm_from *from, sm_expr *where, sm_node **out);
+/** An equality as its two sides.  returns  false if e is none */
+bool sm_is_equality(const sm_expr *e, sm_expr **left, sm_expr **right, bool *null_safe);
+/** Copy in which column c is to[c]; columns keep their types. NULL when memory is out. */
+sm_expr *sm_expr_moved(sm_binder *b, const sm_expr *e, const uint32_t *to);
+
+/* ---- bind_union.c ---- */
+/** UNION and UNION ALL of two queries, without ORDER BY and LIMIT. */
+sm_status sm_bind_union(sm_binder *b, const PgQuery__SelectStmt *s, sm_node **out);
+/** Column i of a plan; a text literal that SELECT lists is of no type yet, as in VALUES. */
+sm_expr *sm_source_expr(sm_binder *b, const sm_node *plan, uint32_t i);
+
+/* ---- bind_subquery.c ---- */
+/** A subquery in an expression, as SM_EXPR_SUBQUERY. */
+sm_status sm_bind_sublink(sm_ctx *cx, const PgQuery__SubLink *s, sm_expr **out);
+/** Does an expression of the plan refer to a query around it? */
+bool sm_has_outer(const sm_node *n);
+/** Does e have a subquery, or refer to a query around its own? */
+bool sm_is_open(const sm_expr *e);
+
+/* ---- lift.c ---- */
+/** FILTER above *node; subqueries of the condition become joins. Columns stay as they are. */
+sm_status sm_filter(sm_binder *b, sm_expr *condition, sm_node **node);
+/** Subqueries in expressions over *node become joins, whose results are new last columns of it. */
+sm_status sm_lift(sm_binder *b, sm_node **node, sm_expr **exprs, uint32_t n);
 
 /* ---- bind_group.c ---- */
 /** base, or base_1, base_2, ...: a name that no column has. */
@@ -175,8 +263,6 @@ sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, 
 sm_status sm_bind_expr(sm_ctx *cx, const pg_node *n, sm_expr **out);
 /** As sm_bind_expr, and the result is a boolean. */
 sm_status sm_bind_condition(sm_ctx *cx, const pg_node *n, sm_expr **out);
-/** A column by name; hints name the nearest. */
-sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out);
 
 /* ---- bind_op.c ---- */
 /** An operator as written; left may be NULL (prefix operator). */

@@ -174,18 +174,6 @@ static sm_status check_count(insertion *in, uint32_t n)
     return SM_OK;
 }
 
-/* A text literal that SELECT lists is of no type yet, as in VALUES. */
-static sm_expr *source_expr(sm_binder *b, const sm_node *plan, uint32_t i)
-{
-    const sm_expr *e = plan->kind == SM_NODE_PROJECT ? plan->project.exprs[i] : NULL;
-    if (e && e->kind == SM_EXPR_CONST && e->type.id == SM_TEXT) {
-        sm_expr *copy = sm_expr_const(b->a, sm_type_of(SM_UNKNOWN), &e->value);
-        if (copy) copy->position = e->position;
-        return copy;
-    }
-    return sm_expr_column(b->a, i, plan->cols[i].type, plan->cols[i].nullable);
-}
-
 /* The source's columns in the table's order and types; columns that are not given are NULL. */
 static sm_status to_table(insertion *in, uint32_t n, bool cast, sm_node **plan)
 {
@@ -197,7 +185,7 @@ static sm_status to_table(insertion *in, uint32_t n, bool cast, sm_node **plan)
     for (uint32_t i = 0; i < n; i++) {
         uint32_t c = in->column[i];
         sm_expr *e =
-            cast ? source_expr(b, *plan, i)
+            cast ? sm_source_expr(b, *plan, i)
                  : sm_expr_column(b->a, i, (*plan)->cols[i].type, (*plan)->cols[i].nullable);
         if (!e) return sm_out_of_memory(b);
         if (cast && !sm_can_assign(e->type, in->types[i].type)) {

@@ -96,73 +96,6 @@ static sm_status bind_param(sm_ctx *cx, const PgQuery__ParamRef *p, sm_expr **ou
     return SM_OK;
 }
 
-/* ---- columns ---- */
-
-static sm_status no_column(sm_ctx *cx, const char *rel, const char *name, int32_t location)
-{
-    sm_binder *b = cx->b;
-    sm_nearest near = {.name = name};
-    const char *full = rel ? sm_arena_printf(b->scratch, "%s.%s", rel, name) : name,
-               *near_rel = NULL;
-    if (!full) return sm_out_of_memory(b);
-    sm_status s = SM_FAIL(b, location, SM_ERR_UNDEFINED_COLUMN, full);
-    for (uint32_t i = 0; cx->scope && i < cx->scope->n_cols; i++) {
-        const char *before = near.best;
-        sm_nearest_offer(&near, cx->scope->cols[i].name);
-        if (near.best != before) near_rel = cx->scope->cols[i].rel;
-    }
-    if (near.best && near_rel)
-        sm_error_hint(b->err, "Perhaps you meant to reference the column \"%s.%s\".", near_rel,
-                      near.best);
-    else if (near.best)
-        sm_error_hint(b->err, "Perhaps you meant to reference the column \"%s\".", near.best);
-    return s;
-}
-
-static sm_status no_relation(sm_ctx *cx, const char *rel, int32_t location)
-{
-    sm_status s = SM_FAIL(cx->b, location, SM_ERR_MISSING_FROM, rel);
-    if (cx->scope && cx->scope->rel) {
-        sm_nearest near = {.name = rel};
-        sm_nearest_offer(&near, cx->scope->rel);
-        if (near.best)
-            sm_error_hint(cx->b->err, "Perhaps you meant to reference the table \"%s\".",
-                          near.best);
-    }
-    return s;
-}
-
-sm_status sm_bind_column(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_expr **out)
-{
-    sm_binder *b = cx->b;
-    const char *name = sm_pg_string(c->fields[c->n_fields - 1]);
-    const char *rel = c->n_fields > 1 ? sm_pg_string(c->fields[c->n_fields - 2]) : NULL;
-    if (!name) return SM_FAIL(b, c->location, SM_ERR_SYNTAX, "\"*\" is not allowed here");
-    if (c->n_fields > 3)
-        return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "a name of more than three parts");
-    if (c->n_fields == 3 && strcmp(sm_pg_string(c->fields[0]), "public") != 0)
-        return SM_FAIL(b, c->location, SM_ERR_MISSING_FROM, rel);
-    if (!cx->scope && cx->no_columns)
-        return SM_FAIL(b, c->location, SM_ERR_INVALID_REFERENCE, cx->no_columns);
-    if (rel && (!cx->scope || !cx->scope->rel || strcmp(rel, cx->scope->rel) != 0))
-        return no_relation(cx, rel, c->location);
-    uint32_t found = UINT32_MAX;
-    for (uint32_t i = 0; cx->scope && i < cx->scope->n_cols; i++) {
-        if (strcmp(cx->scope->cols[i].name, name) != 0) continue;
-        if (found != UINT32_MAX) return SM_FAIL(b, c->location, SM_ERR_AMBIGUOUS_COLUMN, name);
-        found = i;
-    }
-    bool row = cx->scope && cx->scope->rel && !rel && strcmp(name, cx->scope->rel) == 0;
-    if (found == UINT32_MAX && row)
-        return SM_FAIL(b, c->location, SM_ERR_NOT_SUPPORTED, "a row value");
-    if (found == UINT32_MAX) return no_column(cx, rel, name, c->location);
-    *out =
-        sm_expr_column(b->a, found, cx->scope->cols[found].type, cx->scope->cols[found].nullable);
-    if (!*out) return sm_out_of_memory(b);
-    (*out)->position = sm_position(b, c->location);
-    return SM_OK;
-}
-
 /* ---- logic ---- */
 
 static sm_status as_condition(sm_ctx *cx, const char *what, sm_expr **e)
@@ -468,9 +401,7 @@ sm_status sm_bind_expr(sm_ctx *cx, const pg_node *n, sm_expr **out)
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
         return sm_bind_clock(cx, n->sqlvalue_function, out);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return bind_collate(cx, n->collate_clause, out);
-    case PG_QUERY__NODE__NODE_SUB_LINK:
-        return SM_FAIL(b, n->sub_link->location, SM_ERR_NOT_SUPPORTED,
-                       "a subquery in an expression");
+    case PG_QUERY__NODE__NODE_SUB_LINK: return sm_bind_sublink(cx, n->sub_link, out);
     case PG_QUERY__NODE__NODE_ROW_EXPR:
         return SM_FAIL(b, n->row_expr->location, SM_ERR_NOT_SUPPORTED, "a row value");
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR:

@@ -1,5 +1,5 @@
 /* FROM: tables, WITH names, subqueries, VALUES and generate_series, with their aliases; and the
- * helpers that put a node of columns under another. Joins are not bound here. Read bind.h first. */
+ * helpers that put a node of columns under another. Joins are bind_join.c's. Read bind.h first. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -68,15 +68,6 @@ sm_status sm_rename(sm_binder *b, sm_node *in, const char *const *names, uint32_
         if (!exprs[i]) return sm_out_of_memory(b);
     }
     return sm_project(b, in, exprs, all, in->n_cols, out);
-}
-
-sm_status sm_scope_of(sm_binder *b, const sm_node *n, const char *rel, sm_scope *out)
-{
-    *out = (sm_scope){n->n_cols, SM_NEW_N(b->scratch, sm_scope_col, n->n_cols + 1), rel};
-    if (!out->cols) return sm_out_of_memory(b);
-    for (uint32_t i = 0; i < n->n_cols; i++)
-        out->cols[i] = (sm_scope_col){rel, n->cols[i].name, n->cols[i].type, n->cols[i].nullable};
-    return SM_OK;
 }
 
 /* ---- tables ---- */
@@ -161,9 +152,12 @@ sm_status sm_bind_cte(sm_binder *b, sm_cte *cte, sm_node **out)
         return SM_FAIL(b, d->location, SM_ERR_NOT_SUPPORTED,
                        "a statement that changes data in WITH");
     cte->used = true;
+    sm_outer *queries = b->outer;
     b->ctes = cte->outer; /* a WITH query sees those before it */
+    b->outer = cte->queries;
     sm_status s = sm_bind_select(b, d->ctequery->select_stmt, out);
     b->ctes = visible;
+    b->outer = queries;
     SM_TRY(s);
     return alias_columns(b, d->ctename, d->n_aliascolnames, d->aliascolnames, d->location, out);
 }
@@ -318,15 +312,8 @@ static sm_status one_row(sm_binder *b, sm_node **out)
     return one_value(b, sm_type_of(SM_BOOL), "one_row", sm_make_bool(b, true, 0), out);
 }
 
-sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **out,
-                       sm_scope *scope)
+static sm_status from_relation(sm_binder *b, const pg_node *item, sm_node **out, sm_scope *scope)
 {
-    *scope = (sm_scope){0};
-    if (n == 0) return one_row(b, out);
-    if (n > 1)
-        return SM_FAIL(b, sm_pg_location(items[1]), SM_ERR_NOT_SUPPORTED,
-                       "more than one item in FROM");
-    const pg_node *item = items[0];
     switch (item->node_case) {
     case PG_QUERY__NODE__NODE_RANGE_VAR: return from_table(b, item->range_var, out, scope);
     case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
@@ -338,8 +325,33 @@ sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_node **
         SM_TRY(sm_bind_select(b, s->subquery->select_stmt, out));
         return with_alias(b, s->alias, NULL, -1, out, scope);
     }
-    case PG_QUERY__NODE__NODE_JOIN_EXPR:
-        return SM_FAIL(b, sm_pg_location(item->join_expr->rarg), SM_ERR_NOT_SUPPORTED, "JOIN");
     default: return SM_FAIL(b, sm_pg_location(item), SM_ERR_NOT_SUPPORTED, "this item in FROM");
     }
+}
+
+sm_status sm_bind_from_item(sm_binder *b, const pg_node *item, sm_from *from, sm_scope *scope)
+{
+    sm_node *n;
+    if (PG_IS(item, JOIN_EXPR)) return sm_bind_join(b, item->join_expr, from, scope);
+    SM_TRY(from_relation(b, item, &n, scope));
+    SM_TRY(sm_scope_shift(b, scope, from->n_cols));
+    return sm_from_add(b, from, n);
+}
+
+sm_status sm_bind_from(sm_binder *b, size_t n, pg_node *const *items, sm_from *from,
+                       sm_scope *scope)
+{
+    *from = (sm_from){0};
+    *scope = (sm_scope){0};
+    if (n == 0) {
+        sm_node *row;
+        SM_TRY(one_row(b, &row));
+        return sm_from_add(b, from, row);
+    }
+    for (size_t i = 0; i < n; i++) {
+        sm_scope item;
+        SM_TRY(sm_bind_from_item(b, items[i], from, &item));
+        SM_TRY(sm_scope_both(b, scope, &item, sm_pg_location(items[i]), scope));
+    }
+    return SM_OK;
 }

@@ -68,9 +68,8 @@ sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr
     if (!n->cols || !n->aggregate.keys) return sm_out_of_memory(b);
     for (uint32_t i = 0; i < n_keys; i++) {
         const sm_expr *k = keys[i];
-        const char *base = k->kind == SM_EXPR_COLUMN && k->column < scope->n_cols
-                               ? scope->cols[k->column].name
-                               : "key";
+        const sm_scope_col *col = k->kind == SM_EXPR_COLUMN ? sm_scope_at(scope, k->column) : NULL;
+        const char *base = col ? col->name : "key";
         n->aggregate.keys[i] = keys[i];
         n->cols[i] = (sm_col){sm_unique_name(b, base, n->cols, i), k->type, k->nullable};
         if (!n->cols[i].name) return sm_out_of_memory(b);
@@ -90,7 +89,8 @@ sm_status sm_aggregate(sm_binder *b, sm_node *in, const sm_scope *scope, sm_expr
 
 static sm_status ungrouped(sm_binder *b, const sm_scope *scope, const sm_expr *e)
 {
-    const sm_scope_col *c = &scope->cols[e->column];
+    const sm_scope_col *c = sm_scope_at(scope, e->column);
+    if (!c) return sm_raise_at(b->err, e->position, SM_ERR_INTERNAL, "a column without a name");
     const char *text = sm_arena_printf(
         b->scratch,
         "column \"%s%s%s\" must appear in the GROUP BY clause or be used in an aggregate function",
@@ -109,6 +109,9 @@ sm_status sm_regroup(sm_binder *b, const sm_scope *scope, sm_expr *const *keys, 
         return SM_OK;
     }
     if (e->kind == SM_EXPR_COLUMN && e->column < SM_AGG_COLUMN) return ungrouped(b, scope, e);
+    if (e->kind == SM_EXPR_SUBQUERY && sm_has_outer(e->subquery->plan))
+        return sm_raise_at(b->err, e->position, SM_ERR_NOT_SUPPORTED,
+                           "a correlated subquery above GROUP BY or aggregates");
     sm_expr *copy = SM_NEW(b->a, sm_expr);
     if (!copy) return sm_out_of_memory(b);
     *copy = *e;

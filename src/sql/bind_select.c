@@ -56,16 +56,16 @@ static sm_status add_star(sm_ctx *cx, const PgQuery__ColumnRef *c, sm_targets *o
 {
     sm_binder *b = cx->b;
     const char *rel = c->n_fields > 1 ? sm_pg_string(c->fields[c->n_fields - 2]) : NULL;
-    if (rel && (!cx->scope->rel || strcmp(rel, cx->scope->rel) != 0))
-        return SM_FAIL(b, c->location, SM_ERR_MISSING_FROM, rel);
-    if (!rel && !cx->scope->n_cols && !cx->scope->rel)
+    if (rel && !sm_scope_has(cx->scope, rel))
+        return sm_no_relation(b, cx->scope, rel, c->location);
+    if (!rel && !cx->scope->n_cols && !cx->scope->n_rels)
         return SM_FAIL(b, c->location, SM_ERR_SYNTAX,
                        "SELECT * with no tables specified is not valid");
     for (uint32_t i = 0; i < cx->scope->n_cols; i++) {
         const sm_scope_col *col = &cx->scope->cols[i];
-        sm_expr *e = sm_expr_column(b->a, i, col->type, col->nullable);
-        if (!e) return sm_out_of_memory(b);
-        e->position = sm_position(b, c->location);
+        sm_expr *e;
+        if (rel ? !col->rel || strcmp(col->rel, rel) != 0 : col->hidden) continue;
+        SM_TRY(sm_scope_expr(b, col, c->location, &e));
         SM_TRY(sm_targets_add(b, out, e, col->name));
     }
     return SM_OK;
@@ -125,7 +125,7 @@ static bool in_scope(const selection *q, const PgQuery__ColumnRef *c)
 {
     const char *name = c->n_fields == 1 ? sm_pg_string(c->fields[0]) : NULL;
     for (uint32_t i = 0; name && i < q->scope.n_cols; i++)
-        if (strcmp(q->scope.cols[i].name, name) == 0) return true;
+        if (!q->scope.cols[i].hidden && strcmp(q->scope.cols[i].name, name) == 0) return true;
     return false;
 }
 
@@ -270,19 +270,20 @@ sm_status sm_bind_limit(sm_binder *b, const pg_node *count, const pg_node *offse
     return SM_OK;
 }
 
-sm_status sm_bind_where(sm_ctx *cx, const pg_node *n, sm_node *in, sm_node **out)
+/* ---- putting it together ---- */
+
+/* Subqueries in keys and arguments of aggregates. */
+static sm_status lift_group(selection *q)
 {
-    sm_expr *condition;
-    *out = in;
-    if (!n) return SM_OK;
-    SM_TRY(sm_bind_condition(cx, n, &condition));
-    *out = sm_pass(cx->b, SM_NODE_FILTER, in);
-    if (!*out) return sm_out_of_memory(cx->b);
-    (*out)->filter.condition = condition;
+    sm_binder *b = q->b;
+    SM_TRY(sm_lift(b, &q->node, q->keys, q->n_keys));
+    for (uint32_t i = 0; i < q->aggs.n; i++) {
+        sm_agg_call *c = &q->aggs.calls[i];
+        if (c->arg) SM_TRY(sm_lift(b, &q->node, &c->arg, 1));
+        if (c->filter) SM_TRY(sm_lift(b, &q->node, &c->filter, 1));
+    }
     return SM_OK;
 }
-
-/* ---- putting it together ---- */
 
 static sm_status group(selection *q)
 {
@@ -292,13 +293,9 @@ static sm_status group(selection *q)
         SM_TRY(sm_regroup(b, &q->scope, q->keys, q->n_keys, q->targets.exprs[i],
                           &q->targets.exprs[i]));
     if (q->having) SM_TRY(sm_regroup(b, &q->scope, q->keys, q->n_keys, q->having, &q->having));
+    SM_TRY(lift_group(q));
     SM_TRY(sm_aggregate(b, q->node, &q->scope, q->keys, q->n_keys, &q->aggs, &q->node));
-    if (!q->having) return SM_OK;
-    sm_node *filter = sm_pass(b, SM_NODE_FILTER, q->node);
-    if (!filter) return sm_out_of_memory(b);
-    filter->filter.condition = q->having;
-    q->node = filter;
-    return SM_OK;
+    return q->having ? sm_filter(b, q->having, &q->node) : SM_OK;
 }
 
 /* Hidden columns get names that no other column has, so that the printed plan can be read back. */
@@ -349,14 +346,6 @@ static sm_status drop_hidden(selection *q)
 
 static sm_status refuse_unsupported(sm_binder *b, const PgQuery__SelectStmt *s)
 {
-    const PgQuery__SelectStmt *r = s->rarg;
-    const pg_node *first = r && r->n_target_list    ? r->target_list[0]
-                           : r && r->n_values_lists ? r->values_lists[0]
-                                                    : NULL;
-    if (s->op != PG_QUERY__SET_OPERATION__SETOP_NONE &&
-        s->op != PG_QUERY__SET_OPERATION__SET_OPERATION_UNDEFINED)
-        return SM_FAIL(b, sm_pg_location(first), SM_ERR_NOT_SUPPORTED,
-                       "a set operation (UNION, INTERSECT, EXCEPT)");
     if (s->into_clause)
         return SM_FAIL(b, s->into_clause->rel ? s->into_clause->rel->location : -1,
                        SM_ERR_NOT_SUPPORTED, "SELECT INTO");
@@ -375,8 +364,8 @@ static sm_status bind_clauses(selection *q)
 {
     sm_binder *b = q->b;
     const PgQuery__SelectStmt *s = q->s;
-    if (s->n_values_lists) {
-        SM_TRY(sm_bind_values(b, s, NULL, 0, &q->node));
+    if (s->n_values_lists || s->larg) {
+        SM_TRY(s->larg ? sm_bind_union(b, s, &q->node) : sm_bind_values(b, s, NULL, 0, &q->node));
         SM_TRY(sm_scope_of(b, q->node, NULL, &q->scope));
         for (uint32_t i = 0; i < q->node->n_cols; i++) {
             const sm_col *c = &q->node->cols[i];
@@ -388,8 +377,11 @@ static sm_status bind_clauses(selection *q)
         sm_ctx where = {.b = b, .scope = &q->scope, .clause = "WHERE"};
         sm_ctx list = {.b = b, .scope = &q->scope, .clause = "SELECT", .aggs = &q->aggs};
         sm_ctx having = {.b = b, .scope = &q->scope, .clause = "HAVING", .aggs = &q->aggs};
-        SM_TRY(sm_bind_from(b, s->n_from_clause, s->from_clause, &q->node, &q->scope));
-        SM_TRY(sm_bind_where(&where, s->where_clause, q->node, &q->node));
+        sm_expr *condition = NULL;
+        sm_from from;
+        SM_TRY(sm_bind_from(b, s->n_from_clause, s->from_clause, &from, &q->scope));
+        if (s->where_clause) SM_TRY(sm_bind_condition(&where, s->where_clause, &condition));
+        SM_TRY(sm_from_plan(b, &from, condition, &q->node));
         SM_TRY(sm_bind_targets(&list, s->n_target_list, s->target_list, &q->targets));
         if (s->having_clause) SM_TRY(sm_bind_condition(&having, s->having_clause, &q->having));
     }
@@ -407,6 +399,7 @@ static sm_status bind_body(sm_binder *b, const PgQuery__SelectStmt *s, sm_node *
     if (q.n_visible == 0) return SM_FAIL(b, -1, SM_ERR_NOT_SUPPORTED, "a SELECT of no columns");
     SM_TRY(group(&q));
     SM_TRY(name_hidden(&q));
+    SM_TRY(sm_lift(b, &q.node, q.targets.exprs, q.targets.n));
     SM_TRY(sm_project(b, q.node, q.targets.exprs, q.targets.names, q.targets.n, &q.node));
     if (s->n_distinct_clause && !(q.node = sm_pass(b, SM_NODE_DISTINCT, q.node)))
         return sm_out_of_memory(b);
@@ -434,6 +427,7 @@ sm_status sm_bind_select(sm_binder *b, const PgQuery__SelectStmt *s, sm_node **o
         if (!cte) return sm_out_of_memory(b);
         cte->def = s->with_clause->ctes[i]->common_table_expr;
         cte->outer = b->ctes;
+        cte->queries = b->outer;
         b->ctes = cte;
     }
     sm_status st = bind_body(b, s, out);

@@ -129,6 +129,29 @@ static size_t behind_bracket(const sm_binder *b, size_t at, size_t to)
     return 0;
 }
 
+/* A step's columns are those that SELECT * would give, one name each. */
+static sm_status visible_columns(pipe_state *p)
+{
+    sm_binder *b = p->b;
+    sm_scope *s = &p->scope;
+    sm_targets t = {0};
+    bool same = s->n_cols == p->node->n_cols;
+    for (uint32_t i = 0; i < s->n_cols; i++)
+        same &= !s->cols[i].hidden && !s->cols[i].expr && s->cols[i].column == i;
+    if (same) return SM_OK;
+    for (uint32_t i = 0; i < s->n_cols; i++) {
+        sm_expr *e;
+        if (s->cols[i].hidden) continue;
+        SM_TRY(sm_scope_expr(b, &s->cols[i], -1, &e));
+        s->cols[t.n] = s->cols[i];
+        s->cols[t.n].column = t.n;
+        s->cols[t.n].expr = NULL;
+        SM_TRY(sm_targets_add(b, &t, e, s->cols[t.n].name));
+    }
+    s->n_cols = t.n;
+    return sm_project(b, p->node, t.exprs, t.names, t.n, &p->node);
+}
+
 static sm_status from_step(pipe_state *p, const step *s)
 {
     sm_binder *b = p->b;
@@ -145,8 +168,11 @@ static sm_status from_step(pipe_state *p, const step *s)
         SM_TRY(rescope(p, NULL));
         return apply_alias(p, behind, s->to);
     }
+    sm_from from;
     SM_TRY(piece(b, "SELECT * ", s->from, s->to, PART_TARGETS | PART_FROM, &q));
-    return sm_bind_from(b, q->n_from_clause, q->from_clause, &p->node, &p->scope);
+    SM_TRY(sm_bind_from(b, q->n_from_clause, q->from_clause, &from, &p->scope));
+    SM_TRY(sm_from_plan(b, &from, NULL, &p->node));
+    return visible_columns(p);
 }
 
 /* ---- the steps ---- */
@@ -155,8 +181,10 @@ static sm_status where_step(pipe_state *p, const step *s)
 {
     const PgQuery__SelectStmt *q;
     sm_ctx cx = {.b = p->b, .scope = &p->scope, .clause = "WHERE"};
+    sm_expr *condition;
     SM_TRY(piece(p->b, "SELECT ", s->from, s->to, PART_WHERE, &q));
-    return sm_bind_where(&cx, q->where_clause, p->node, &p->node);
+    SM_TRY(sm_bind_condition(&cx, q->where_clause, &condition));
+    return sm_filter(p->b, condition, &p->node);
 }
 
 static sm_status select_step(pipe_state *p, const step *s)
@@ -167,6 +195,7 @@ static sm_status select_step(pipe_state *p, const step *s)
     SM_TRY(piece(p->b, "", s->from, s->to, PART_TARGETS, &q));
     SM_TRY(sm_bind_targets(&cx, q->n_target_list, q->target_list, &t));
     if (!t.n) return syntax_at(p->b, s->from, "syntax error: SELECT of no columns");
+    SM_TRY(sm_lift(p->b, &p->node, t.exprs, t.n));
     SM_TRY(sm_project(p->b, p->node, t.exprs, t.names, t.n, &p->node));
     return rescope(p, NULL);
 }
@@ -184,6 +213,17 @@ static sm_status all_columns(pipe_state *p, sm_targets *t)
     return SM_OK;
 }
 
+/* The names of a step that added columns behind the first n. */
+static sm_status extend_scope(pipe_state *p, uint32_t n)
+{
+    sm_scope old = p->scope;
+    SM_TRY(rescope(p, old.n_rels == 1 ? old.rels[0] : NULL));
+    for (uint32_t i = 0; i < n; i++) p->scope.cols[i].rel = old.cols[i].rel;
+    p->scope.n_rels = old.n_rels;
+    p->scope.rels = old.rels;
+    return SM_OK;
+}
+
 static sm_status extend_step(pipe_state *p, const step *s)
 {
     const PgQuery__SelectStmt *q;
@@ -192,10 +232,11 @@ static sm_status extend_step(pipe_state *p, const step *s)
     SM_TRY(piece(p->b, "SELECT ", s->rest, s->to, PART_TARGETS, &q));
     SM_TRY(sm_bind_targets(&cx, q->n_target_list, q->target_list, &added));
     SM_TRY(all_columns(p, &all));
+    SM_TRY(sm_lift(p->b, &p->node, added.exprs, added.n));
     for (uint32_t i = 0; i < added.n; i++)
         SM_TRY(sm_targets_add(p->b, &all, added.exprs[i], added.names[i]));
     SM_TRY(sm_project(p->b, p->node, all.exprs, all.names, all.n, &p->node));
-    return rescope(p, p->scope.rel);
+    return extend_scope(p, p->scope.n_cols);
 }
 
 /* Where GROUP BY begins (the step's end if it is not there), and where its list does. */
@@ -248,6 +289,11 @@ static sm_status aggregate_step(pipe_state *p, const step *s)
         SM_TRY(sm_regroup(b, &p->scope, keys.exprs, keys.n, calls.exprs[i], &e));
         SM_TRY(sm_targets_add(b, &out, e, calls.names[i]));
     }
+    for (uint32_t i = 0; i < aggs.n; i++) {
+        if (aggs.calls[i].arg) SM_TRY(sm_lift(b, &p->node, &aggs.calls[i].arg, 1));
+        if (aggs.calls[i].filter) SM_TRY(sm_lift(b, &p->node, &aggs.calls[i].filter, 1));
+    }
+    SM_TRY(sm_lift(b, &p->node, keys.exprs, keys.n));
     SM_TRY(sm_aggregate(b, p->node, &p->scope, keys.exprs, keys.n, &aggs, &p->node));
     SM_TRY(sm_project(b, p->node, out.exprs, out.names, out.n, &p->node));
     return rescope(p, NULL);
@@ -307,7 +353,7 @@ static sm_status order_step(pipe_state *p, const step *s)
     sort->sort.orders = orders;
     p->node = sort;
     if (all.n > visible) SM_TRY(sm_project(b, sort, all.exprs, all.names, visible, &p->node));
-    return rescope(p, p->scope.rel);
+    return SM_OK;
 }
 
 static sm_status limit_step(pipe_state *p, const step *s)
