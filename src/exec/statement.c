@@ -61,6 +61,8 @@ static bool outdated(sm_statement *s, const sm_node *n)
 {
     for (; n; n = n->input) {
         sm_version *now = NULL;
+        if (n->right && outdated(s, n->right)) return true;
+        if (n->kind == SM_NODE_SHARED && outdated(s, n->shared->plan)) return true;
         if (n->kind != SM_NODE_SCAN) continue;
         if (sm_catalog_snapshot(&s->engine->catalog, n->scan.table, &now, NULL) != SM_OK) return true;
         bool same = now == n->scan.version;
