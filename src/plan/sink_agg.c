@@ -204,11 +204,35 @@ static void key_of_code(const sm_code_key *k, sm_type type, uint32_t code, sm_va
     }
 }
 
+static int compare_values(sm_phys phys, const sm_value *a, const sm_value *b)
+{
+    if (a->is_null || b->is_null) return a->is_null - b->is_null;
+    if (phys == SM_PHYS_TEXT) return sm_text_cmp(a->text, b->text);
+    if (phys == SM_PHYS_IV) return sm_interval_cmp(a->iv, b->iv);
+    sm_i128 x = sm_key_i128(sm_key_load(phys, a)), y = sm_key_i128(sm_key_load(phys, b));
+    return x < y ? -1 : x > y;
+}
+
+/* By first row. Behind a join several groups may begin at one source row; any order of their keys
+ * then does that is the same for all tiers and numbers of threads. Codes are listed in order. */
+static bool comes_before(const sm_agg_sink *s, const group *a, const group *b)
+{
+    if (a->first_row != b->first_row || by_code(s)) return a->first_row <= b->first_row;
+    for (uint32_t k = 0; k < s->layout.n_keys; k++) {
+        sm_value x, y;
+        sm_group_key_get(&s->layout, a->row, k, &x);
+        sm_group_key_get(&s->layout, b->row, k, &y);
+        int c = compare_values(sm_type_phys(s->layout.keys[k].type), &x, &y);
+        if (c) return c < 0;
+    }
+    return true;
+}
+
 /* Bottom-up merge sort; groups mostly arrive in order, and then nothing is moved. */
-static void sort_groups(group *list, group *room, uint64_t n)
+static void sort_groups(const sm_agg_sink *s, group *list, group *room, uint64_t n)
 {
     bool sorted = true;
-    for (uint64_t i = 1; i < n && sorted; i++) sorted = list[i - 1].first_row <= list[i].first_row;
+    for (uint64_t i = 1; i < n && sorted; i++) sorted = comes_before(s, &list[i - 1], &list[i]);
     if (sorted) return;
     group *from = list, *to = room;
     for (uint64_t width = 1; width < n; width *= 2) {
@@ -217,7 +241,7 @@ static void sort_groups(group *list, group *room, uint64_t n)
                      hi = lo + 2 * width < n ? lo + 2 * width : n;
             uint64_t a = lo, b = mid;
             for (uint64_t k = lo; k < hi; k++) {
-                bool left = a < mid && (b == hi || from[a].first_row <= from[b].first_row);
+                bool left = a < mid && (b == hi || comes_before(s, &from[a], &from[b]));
                 to[k] = left ? from[a++] : from[b++];
             }
         }
@@ -305,7 +329,7 @@ sm_status sm_agg_finish(sm_agg_local *l, const sm_pipeline *p, sm_version **out,
     if (status == SM_OK) status = sm_builder_new(l->mem, p->out_cols, p->n_out, NULL, &b, err);
     if (status == SM_OK) {
         uint64_t n = list_groups(l, list);
-        sort_groups(list, room, n);
+        sort_groups(l->sink, list, room, n);
         status = put_groups(l, p, list, n, b, &scratch, err);
         if (status == SM_OK) {
             status = sm_builder_finish(b, out, err);

@@ -333,6 +333,18 @@ START_TEST(values_and_series)
 }
 END_TEST
 
+/* k integer with NULLs and duplicates, t text. */
+static sm_node *keyed(const int32_t *keys, uint32_t n, const char *word)
+{
+    const sm_type types[] = {T(INT32), T(TEXT)};
+    sm_value rows[16][2];
+    for (uint32_t r = 0; r < n; r++) {
+        rows[r][0] = keys[r] < 0 ? NIL : V32(keys[r]);
+        rows[r][1] = vtext(sm_arena_printf(&arena, "%s%u", word, r));
+    }
+    return scan(table(types, 2, &rows[0][0], n));
+}
+
 START_TEST(plans_print_as_pipes)
 {
     sm_expr *key[] = {col(0, T(TEXT))},
@@ -352,6 +364,41 @@ START_TEST(plans_print_as_pipes)
                           "|> SELECT x1 AS x, x1 AS x_2\n"
                           "|> LIMIT 10\n"
                           "|> SELECT x, x_2 AS x\n");
+}
+END_TEST
+
+START_TEST(joins_print_as_pipes)
+{
+    sm_node *l = keyed((int32_t[]){3, 1}, 2, "l"), *r = keyed((int32_t[]){1, 5}, 2, "r");
+    sm_expr *k[] = {col(0, T(INT32))}, *later[] = {col(0, T(INT32)), col(3, T(TEXT))};
+    sm_node *few = filter(r, op2(SM_OP_lt_i32, T(BOOL), col(0, T(INT32)), i32c(5)));
+    sm_node *n = join(SM_JOIN_LEFT, l, few, k, k, 1,
+                      op2(SM_OP_ne_txt, T(BOOL), col(1, T(TEXT)), col(3, T(TEXT))));
+    n->join.null_safe[0] = true;
+    sm_shared once = {.name = "t", .plan = project(n, later, 2)};
+    sm_node *a = sm_node_new(&arena, SM_NODE_SHARED, NULL);
+    a->shared = &once;
+    a->n_cols = 2;
+    a->cols = once.plan->cols;
+    n = join(SM_JOIN_MARK, join(SM_JOIN_INNER, a, a, NULL, NULL, 0, NULL), r, k, k, 1, NULL);
+    char *out = NULL;
+    OK(sm_node_print(union_all(n, n), &arena, &out, &err));
+    const char *first =
+        "FROM t\n"
+        "|> LEFT JOIN (\n"
+        "    FROM t\n"
+        "    |> WHERE (c0 < 5)\n"
+        ") AS build_1(c0_2, c1_2) ON (c0 IS NOT DISTINCT FROM c0_2) AND (c1 <> c1_2)\n"
+        "|> SELECT c0 AS x0, c1_2 AS x1\n"
+        "|> AS MATERIALIZED t_2\n"
+        "|> JOIN t_2 AS build_2(x0_2, x1_2) ON true\n"
+        "|> MARK JOIN t ON (x0 = c0) AS x4\n"
+        "|> UNION ALL (\n"
+        "    FROM t_2\n"
+        "    |> JOIN t_2 AS build_3(x0_2, x1_2) ON true\n"
+        "    |> MARK JOIN t ON (x0 = c0) AS x4\n"
+        ")\n";
+    ck_assert_msg(strncmp(out, first, strlen(first)) == 0, "%s", out);
 }
 END_TEST
 
@@ -385,18 +432,6 @@ START_TEST(memory_may_run_out_anywhere)
     ck_assert_int_gt(failures, 0);
 }
 END_TEST
-
-/* k integer with NULLs and duplicates, t text. */
-static sm_node *keyed(const int32_t *keys, uint32_t n, const char *word)
-{
-    const sm_type types[] = {T(INT32), T(TEXT)};
-    sm_value rows[16][2];
-    for (uint32_t r = 0; r < n; r++) {
-        rows[r][0] = keys[r] < 0 ? NIL : V32(keys[r]);
-        rows[r][1] = vtext(sm_arena_printf(&arena, "%s%u", word, r));
-    }
-    return scan(table(types, 2, &rows[0][0], n));
-}
 
 static sm_node *joined(sm_join_kind kind, sm_expr *residual)
 {
@@ -523,6 +558,7 @@ int main(void)
     tcase_add_test(c, parameters_and_limits);
     tcase_add_test(c, values_and_series);
     tcase_add_test(c, plans_print_as_pipes);
+    tcase_add_test(c, joins_print_as_pipes);
     tcase_add_test(c, joins_of_all_kinds);
     tcase_add_test(c, joins_carry_what_is_read);
     tcase_add_test(c, joins_without_keys_compare_all_pairs);
