@@ -1,21 +1,26 @@
 /* The build side of a join as a table. Its rows stay in the version that owns them, flattened to
- * one array a column; a stable counting sort by the hash's top bits puts their numbers into one
- * array, and the directory says where each slot begins and which Bloom tags its rows have. Nothing
- * is chained, so a probe reads a directory entry and then neighbours. Read join_table.h first;
- * looking up is in join_probe.c.
- *  source  Birler, Schmidt, Fent, Neumann: Simple, Efficient, and Robust Hash Tables for Join
- *          Processing (2024) */
+ * one array a column; a stable counting sort by the hash's top bits, in two levels, puts their
+ * numbers into one array, and the directory says where each slot begins and which Bloom tags its
+ * rows have. Nothing is chained, so a probe reads a directory entry and then neighbours. Read
+ * join_table.h first; looking up is in join_probe.c. source  Birler, Schmidt, Fent, Neumann:
+ * Simple, Efficient, and Robust Hash Tables for Join Processing (2024) */
 #include "plan/join_table.h"
 
 static const char *const what = "hash join";
+
+enum { MOST_PARTITION_BITS = 9 };
 
 typedef struct maker {
     sm_join_table *t;
     const sm_pipeline *p;
     const bool *null_safe;
     uint64_t n_slots;
-    uint64_t *row_hashes; /* by row number */
-    uint64_t *no_key;     /* bit a row: a NULL key that is not null-safe; NULL = none */
+    uint64_t *row_hashes; /* by row number; they lie where the directory will be */
+    uint64_t *hashes;     /* of one partition's rows, and the rows */
+    uint32_t *rows;
+    uint64_t most_rows;                             /* of a partition */
+    uint64_t begin[(1 << MOST_PARTITION_BITS) + 1]; /* of the partitions */
+    uint64_t *no_key; /* bit a row: a NULL key that is not null-safe; NULL = none */
     sm_error *err;
 } maker;
 
@@ -123,32 +128,72 @@ static sm_status find_null_keys(maker *m)
     return SM_OK;
 }
 
-/* A directory entry first counts its slot's rows, then says where the next of them goes, and is set
- * back at last to where they begin. */
-static void sort_by_slot(maker *m)
+/* Rows with a key, by the top bits of their hash, so that what follows stays within a cache. */
+static void partition(maker *m, unsigned bits)
 {
-    sm_join_table *t = m->t;
-    uint64_t *d = t->directory, at = 0;
+    const sm_join_table *t = m->t;
+    uint64_t next[(1 << MOST_PARTITION_BITS) + 1] = {0};
     for (uint64_t r = 0; r < t->n_rows; r++)
-        if (!has_no_key(m, r)) d[m->row_hashes[r] >> t->shift] += (uint64_t)1 << 16;
-    for (uint64_t s = 0; s < m->n_slots; s++) {
+        if (!has_no_key(m, r)) next[(m->row_hashes[r] >> (64 - bits)) + 1]++;
+    for (uint32_t i = 0; i < 1u << bits; i++) {
+        if (next[i + 1] > m->most_rows) m->most_rows = next[i + 1];
+        next[i + 1] += next[i];
+    }
+    memcpy(m->begin, next, sizeof next);
+    for (uint64_t r = 0; r < t->n_rows; r++) {
+        if (has_no_key(m, r)) continue;
+        uint64_t at = next[m->row_hashes[r] >> (64 - bits)]++;
+        t->hashes[at] = m->row_hashes[r];
+        t->order[at] = (uint32_t)r;
+    }
+}
+
+/* Puts the rows [from, to) of order into its slots [first, end). A directory entry first counts its
+ * slot's rows, then says where the next of them goes, and is set back at last to where they begin.
+ */
+static void place(const maker *m, uint64_t from, uint64_t to, uint64_t first, uint64_t end)
+{
+    const sm_join_table *t = m->t;
+    uint64_t *d = t->directory, at = from, n_rows = to - from;
+    memcpy(m->hashes, t->hashes + from, n_rows * sizeof *m->hashes);
+    memcpy(m->rows, t->order + from, n_rows * sizeof *m->rows);
+    memset(d + first, 0, (end - first) * sizeof *d);
+    for (uint64_t i = 0; i < n_rows; i++) d[m->hashes[i] >> t->shift] += (uint64_t)1 << 16;
+    for (uint64_t s = first; s < end; s++) {
         uint64_t n = d[s] >> 16;
         d[s] = at << 16;
         at += n;
     }
-    d[m->n_slots] = at << 16;
-    for (uint64_t r = 0; r < t->n_rows; r++) {
-        uint64_t hash = m->row_hashes[r];
-        if (has_no_key(m, r)) continue;
-        uint64_t *entry = &d[hash >> t->shift], i = *entry >> 16;
-        *entry = (*entry + ((uint64_t)1 << 16)) | sm_join_tag(hash);
-        t->order[i] = (uint32_t)r;
-        t->hashes[i] = hash;
+    for (uint64_t i = 0; i < n_rows; i++) {
+        uint64_t *entry = &d[m->hashes[i] >> t->shift], k = *entry >> 16;
+        *entry = (*entry + ((uint64_t)1 << 16)) | sm_join_tag(m->hashes[i]);
+        t->order[k] = m->rows[i];
+        t->hashes[k] = m->hashes[i];
     }
-    for (uint64_t s = m->n_slots; s-- > 0;) { /* where the slot before ends is where it begins */
-        uint64_t begin = s ? d[s - 1] >> 16 : 0;
+    for (uint64_t s = end; s-- > first;) { /* where the slot before ends is where it begins */
+        uint64_t begin = s > first ? d[s - 1] >> 16 : from;
         d[s] = begin << 16 | (d[s] & 0xFFFF);
     }
+}
+
+static sm_status sort_by_slot(maker *m)
+{
+    enum { SLOT_BITS_IN_CACHE = 13 };
+    const sm_join_table *t = m->t;
+    unsigned slot_bits = 64 - t->shift, bits = 1;
+    void *p = NULL;
+    if (slot_bits > SLOT_BITS_IN_CACHE + 1) bits = slot_bits - SLOT_BITS_IN_CACHE;
+    if (bits > MOST_PARTITION_BITS) bits = MOST_PARTITION_BITS;
+    partition(m, bits);
+    SM_TRY(sm_alloc(t->mem, m->most_rows * sizeof *m->hashes, what, &p, m->err));
+    m->hashes = p;
+    SM_TRY(sm_alloc(t->mem, m->most_rows * sizeof *m->rows, what, &p, m->err));
+    m->rows = p;
+    for (uint64_t i = 0; i < 1u << bits; i++)
+        place(m, m->begin[i], m->begin[i + 1], i << (slot_bits - bits),
+              (i + 1) << (slot_bits - bits));
+    t->directory[m->n_slots] = m->begin[1u << bits] << 16;
+    return SM_OK;
 }
 
 static bool rows_equal(const sm_join_table *t, uint32_t a, uint32_t b)
@@ -194,14 +239,13 @@ static sm_status allocate(maker *m)
     while (((uint64_t)1 << bits) < t->n_rows) bits++;
     m->n_slots = (uint64_t)1 << bits;
     t->shift = 64 - bits;
-    SM_TRY(sm_alloc_zero(t->mem, (m->n_slots + 1) * sizeof *t->directory, what, &p, m->err));
+    SM_TRY(sm_alloc(t->mem, (m->n_slots + 1) * sizeof *t->directory, what, &p, m->err));
     t->directory = p;
     SM_TRY(sm_alloc(t->mem, t->n_rows * sizeof *t->order, what, &p, m->err));
     t->order = p;
     SM_TRY(sm_alloc(t->mem, t->n_rows * sizeof *t->hashes, what, &p, m->err));
     t->hashes = p;
-    SM_TRY(sm_alloc(t->mem, t->n_rows * sizeof *m->row_hashes, what, &p, m->err));
-    m->row_hashes = p;
+    m->row_hashes = t->directory;
     if (!m->p->build.marks_matches) return SM_OK;
     SM_TRY(sm_alloc_zero(t->mem, t->n_rows, what, &p, m->err));
     t->matched = p;
@@ -224,7 +268,7 @@ static sm_status make(maker *m)
     sm_status s = hash_rows(m, p);
     sm_free(t->mem, p, bytes);
     SM_TRY(s);
-    sort_by_slot(m);
+    SM_TRY(sort_by_slot(m));
     t->unique = all_unique(m);
     return SM_OK;
 }
@@ -244,7 +288,8 @@ sm_status sm_join_table_build(const sm_pipeline *p, sm_version *rows, sm_mem *me
     t->n_keys = p->build.n_keys;
     maker m = {.t = t, .p = p, .null_safe = p->build.null_safe, .err = err};
     sm_status s = make(&m);
-    sm_free(mem, m.row_hashes, t->n_rows * sizeof *m.row_hashes);
+    sm_free(mem, m.hashes, m.most_rows * sizeof *m.hashes);
+    sm_free(mem, m.rows, m.most_rows * sizeof *m.rows);
     sm_free(mem, m.no_key, sm_bit_words(t->n_rows) * 8);
     if (s == SM_OK) {
         *out = t;
