@@ -10,9 +10,10 @@ static uint32_t first_set(const uint64_t *mask)
     return w * 64 + (uint32_t)__builtin_ctzll(mask[w]);
 }
 
-static void note_first_row(sm_batch_state *s, void *state_row, uint32_t i)
+void sm_batch_note_first(const sm_batch_state *s, void *state_row, uint32_t i)
 {
-    uint64_t *first_row = state_row, row = s->pin->first_row + s->row0 + i;
+    uint64_t *first_row = state_row;
+    uint64_t row = s->numbers ? s->numbers[i] : s->pin->first_row + sm_batch_row(s, i);
     if (row < *first_row) *first_row = row;
 }
 
@@ -42,8 +43,8 @@ static bool has_kernel(const sm_batch_state *s, const sm_batch_accum *a)
     if (a->acc->distinct) return false;
     switch (a->acc->kind) {
     case SM_ACC_COUNT:
-    case SM_ACC_SUM_F: return true;
     case SM_ACC_SUM_I: return true;
+    case SM_ACC_SUM_F: return !s->from; /* else lanes do not follow from positions */
     case SM_ACC_SUM_D: return a->arg->v.phys != SM_PHYS_I128;
     case SM_ACC_MIN:
     case SM_ACC_MAX: return s->agg->min[a->arg->v.phys];
@@ -86,7 +87,7 @@ sm_status sm_batch_add_one_group(sm_batch_state *s, sm_live *l)
     sm_agg_local *agg = s->w->agg;
     uint32_t n_accums = s->w->p->agg.layout.n_accums;
     sm_states t = {agg->lanes, NULL, true, &agg->arena};
-    note_first_row(s, agg->lanes, l->sparse ? l->sel[0] : l->mask ? first_set(l->mask) : 0);
+    sm_batch_note_first(s, agg->lanes, l->sparse ? l->sel[0] : l->mask ? first_set(l->mask) : 0);
     for (uint32_t k = 0; k < n_accums; k++) {
         const sm_batch_accum *a = &s->accums[k];
         const uint64_t *mask;
@@ -189,7 +190,7 @@ static bool find_groups(sm_batch_state *s, sm_live *l, sm_tiny_groups *g)
         if (g->n < k) memcpy(s->masks[g->n], s->masks[k], sizeof *s->masks);
         g->rows[g->n] = rows;
         g->row[g->n] = agg->lanes + codes[k] * agg->sink->layout.lanes_bytes;
-        note_first_row(s, g->row[g->n], first_set(s->masks[g->n]));
+        sm_batch_note_first(s, g->row[g->n], first_set(s->masks[g->n]));
         g->n++;
     }
     return true;
@@ -202,7 +203,7 @@ static void find_rows(sm_batch_state *s, sm_live *l, bool note_first)
     for (uint32_t k = 0; k < l->n; k++) {
         uint32_t i = sel ? sel[k] : k;
         s->rows[i] = agg->lanes + s->codes[i] * agg->sink->layout.lanes_bytes;
-        if (note_first) note_first_row(s, s->rows[i], i);
+        if (note_first) sm_batch_note_first(s, s->rows[i], i);
     }
 }
 

@@ -92,6 +92,7 @@ sm_status sm_batch_compare(sm_batch_state *s, const sm_expr *e, sm_reg **out)
     const sm_expr *column = e->args[swap], *value = e->args[!swap];
     if (column->kind != SM_EXPR_COLUMN || value->kind != SM_EXPR_CONST) return SM_OK;
     sm_reg *source = s->env[column->column];
+    if (source->origin != SM_ORIGIN_HERE) return SM_OK; /* gathered */
     if (source->source_col < 0 || value->value.is_null || is_nan(value)) return SM_OK;
     if (source->v.phys != value->phys || column->phys != value->phys) return SM_OK;
     sm_reg *r = sm_batch_reg(s, SM_PHYS_BOOL, true);

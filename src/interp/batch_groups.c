@@ -46,10 +46,10 @@ ADD_SUM_D(add_sum_d_i64, int64_t)
 ADD_SUM_D(add_sum_d_i128, sm_i128)
 
 #define ADD_SUM_F(name, T)                                                                         \
-    static void name(ROWS_PARAMS, uint32_t lane0, uint32_t lane_mask)                              \
+    static void name(ROWS_PARAMS, const sm_batch_state *s, uint32_t lane_mask)                     \
     {                                                                                              \
         const T *v = values;                                                                       \
-        EACH_ROW(sm_acc_sum_f, { sm_sum_f_add(st, (lane0 + i) & lane_mask, (double)v[i]); })       \
+        EACH_ROW(sm_acc_sum_f, { sm_sum_f_add(st, sm_batch_row(s, i) & lane_mask, (double)v[i]); })  \
     }
 ADD_SUM_F(add_sum_f32, float)
 ADD_SUM_F(add_sum_f64, double)
@@ -106,7 +106,7 @@ static sm_status add_values(sm_batch_state *s, const sm_batch_accum *a, const sm
         sm_value v = {0};
         if (a->arg) load(&a->arg->v, i, &v);
         if (widen) v.i128 = v.i64;
-        SM_TRY(sm_acc_add(a->acc, state_of(t, offset, i), (s->row0 + i) & lane_mask, &v, t->arena,
+        SM_TRY(sm_acc_add(a->acc, state_of(t, offset, i), sm_batch_row(s, i) & lane_mask, &v, t->arena,
                           &s->w->err));
     }
     return SM_OK;
@@ -114,10 +114,10 @@ static sm_status add_values(sm_batch_state *s, const sm_batch_accum *a, const sm
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-static void add_var(ROWS_PARAMS, uint32_t lane0, uint32_t lane_mask)
+static void add_var(ROWS_PARAMS, const sm_batch_state *s, uint32_t lane_mask)
 {
     const double *v = values;
-    EACH_ROW(sm_acc_var, sm_var_add(&st->lane[(lane0 + i) & lane_mask], v[i]);)
+    EACH_ROW(sm_acc_var, sm_var_add(&st->lane[sm_batch_row(s, i) & lane_mask], v[i]);)
 }
 
 typedef void (*add_loop)(ROWS_PARAMS);
@@ -163,13 +163,13 @@ sm_status sm_batch_add_rows(sm_batch_state *s, const sm_batch_accum *a, const sm
     }
     if (acc->kind == SM_ACC_SUM_F) {
         if (a->arg->v.phys == SM_PHYS_F64)
-            add_sum_f64(t, offset, a->arg->v.data, sel, n, s->row0, lane_mask);
+            add_sum_f64(t, offset, a->arg->v.data, sel, n, s, lane_mask);
         else
-            add_sum_f32(t, offset, a->arg->v.data, sel, n, s->row0, lane_mask);
+            add_sum_f32(t, offset, a->arg->v.data, sel, n, s, lane_mask);
         return SM_OK;
     }
     if (acc->kind == SM_ACC_VAR && a->arg->v.phys == SM_PHYS_F64) {
-        add_var(t, offset, a->arg->v.data, sel, n, s->row0, lane_mask);
+        add_var(t, offset, a->arg->v.data, sel, n, s, lane_mask);
         return SM_OK;
     }
     add_loop loop = loop_of(a);

@@ -10,8 +10,6 @@ struct sm_room {
     size_t bytes; /* of a value */
 };
 
-#define NO_TARGET UINT32_MAX /* the end of the list, known when it is complete */
-
 static void *new_room(sm_batch_state *s, size_t bytes)
 {
     for (struct sm_room **at = &s->free_rooms; *at; at = &(*at)->next) {
@@ -57,7 +55,7 @@ sm_instr *sm_batch_instr(sm_batch_state *s, sm_flow (*run)(sm_batch_state *, sm_
     }
     sm_instr *in = &s->instrs[s->n_instrs++];
     in->run = run;
-    in->target = NO_TARGET;
+    in->target = SM_NO_INSTR;
     in->from_live = in->to_live = s->cur;
     return in;
 }
@@ -103,7 +101,10 @@ static sm_phys scan_phys(const sm_batch_state *s, uint32_t column)
 
 static sm_status emit_scan(sm_batch_state *s, sm_reg *r, sm_phys phys)
 {
-    if (r->source_col < 0 || r->scan != NO_TARGET) return SM_OK;
+    if (r->origin == SM_ORIGIN_HERE && r->source_col < 0) return SM_OK;
+    if (r->scan != SM_NO_INSTR) return SM_OK;
+    if (r->origin == SM_ORIGIN_REG) SM_TRY(emit_scan(s, r->base, phys));
+    if (r->origin != SM_ORIGIN_HERE) return sm_batch_gather(s, r);
     r->v.phys = phys;
     r->scan = s->n_instrs;
     sm_instr *in = sm_batch_instr(s, sm_run_scan);
@@ -118,7 +119,7 @@ static sm_status emit_scan(sm_batch_state *s, sm_reg *r, sm_phys phys)
 sm_status sm_batch_scan_column(sm_batch_state *s, uint32_t column)
 {
     sm_reg *r = s->env[column];
-    return r->source_col < 0 ? SM_OK : emit_scan(s, r, scan_phys(s, (uint32_t)r->source_col));
+    return emit_scan(s, r, r->source_col < 0 ? r->v.phys : scan_phys(s, (uint32_t)r->source_col));
 }
 
 typedef struct scan_walk {
@@ -131,7 +132,7 @@ static bool scan_node(const sm_expr *e, void *arg)
     scan_walk *walk = arg;
     if (e->kind != SM_EXPR_COLUMN) return true;
     sm_reg *r = walk->s->env[e->column];
-    if (r->source_col >= 0) walk->status = emit_scan(walk->s, r, e->phys);
+    walk->status = emit_scan(walk->s, r, e->phys);
     return walk->status == SM_OK;
 }
 
@@ -209,16 +210,24 @@ static sm_status compile_project(sm_batch_state *s, const sm_step *step)
         if (e->range.known) out[i]->range = e->range;
     }
     s->env = out;
+    s->n_env = step->n_exprs;
     return SM_OK;
+}
+
+static sm_status compile_step(sm_batch_state *s, const sm_step *step)
+{
+    switch (step->kind) {
+    case SM_STEP_FILTER: return compile_filter(s, step->proved[0]);
+    case SM_STEP_PROJECT: return compile_project(s, step);
+    default: return sm_batch_probe_open(s, step);
+    }
 }
 
 static sm_status compile_steps(sm_batch_state *s)
 {
     const sm_pipeline *p = s->w->p;
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        const sm_step *step = &p->steps[i];
-        SM_TRY(step->kind == SM_STEP_FILTER ? compile_filter(s, step->proved[0])
-                                            : compile_project(s, step));
+        SM_TRY(compile_step(s, &p->steps[i]));
         sm_instr *in = sm_batch_instr(s, sm_run_step_end);
         if (!in) return sm_arena_failed(&s->w->arena, &s->w->err);
         in->column = i;
@@ -231,12 +240,13 @@ static sm_status make_sources(sm_batch_state *s)
     const sm_source *source = &s->w->p->source;
     s->env = SM_NEW_N(&s->w->arena, sm_reg *, source->n_cols ? source->n_cols : 1);
     if (!s->env) return sm_arena_failed(&s->w->arena, &s->w->err);
+    s->n_env = source->n_cols;
     for (uint32_t i = 0; i < source->n_cols; i++) {
         const sm_table_col *col = &source->cols[i];
         sm_reg *r = s->env[i] = sm_batch_reg(s, sm_type_phys(col->type), false);
         if (!r) return sm_arena_failed(&s->w->arena, &s->w->err);
         r->source_col = (int32_t)i;
-        r->scan = NO_TARGET;
+        r->scan = SM_NO_INSTR;
         r->pinned = true;
         if (col->has_minmax && r->v.phys <= SM_PHYS_I128)
             r->range = (sm_range){true, sm_value_int(&col->min, r->v.phys),
@@ -264,7 +274,7 @@ sm_status sm_batch_open(sm_worker *w)
     SM_TRY(compile_steps(s));
     SM_TRY(sm_batch_sink_open(s));
     for (uint32_t i = 0; i < s->n_instrs; i++)
-        if (s->instrs[i].target == NO_TARGET) s->instrs[i].target = s->n_instrs;
+        if (s->instrs[i].target == SM_NO_INSTR) s->instrs[i].target = s->n_instrs;
     w->batch = s;
     return SM_OK;
 }

@@ -39,6 +39,28 @@ static sm_flow settle_mask(sm_batch_state *s, sm_live *to, uint32_t n)
     return n ? SM_FLOW_NEXT : SM_FLOW_JUMP;
 }
 
+void sm_live_all(sm_live *l, uint32_t n)
+{
+    l->n = n;
+    l->mask = NULL;
+    l->sparse = l->has_sel = false;
+}
+
+sm_flow sm_live_keep(sm_batch_state *s, sm_live *l, const uint8_t *keep)
+{
+    uint32_t n = 0;
+    if (!l->sparse)
+        return settle_mask(
+            s, l, s->select->pick(SM_PICK_TRUE, keep, NULL, l->mask, s->n_rows, l->mask_room));
+    for (uint32_t k = 0; k < l->n; k++) {
+        uint16_t i = l->sel[k];
+        l->sel[n] = i;
+        n += keep[i];
+    }
+    l->n = n;
+    return n ? SM_FLOW_NEXT : SM_FLOW_JUMP;
+}
+
 static sm_flow settle_sel(sm_live *to, uint32_t n)
 {
     to->n = n;
@@ -112,8 +134,8 @@ sm_flow sm_run_set_live(sm_batch_state *s, sm_instr *in)
 
 sm_flow sm_run_scan(sm_batch_state *s, sm_instr *in)
 {
-    sm_chunk_col_decode(&s->pin->chunk->cols[in->column], in->phys, s->row0, s->n_rows, &in->room,
-                        &in->out->v);
+    sm_chunk_col_decode(&s->pin->chunk->cols[in->column], in->phys, s->row0, s->source_rows,
+                        &in->room, &in->out->v);
     return SM_FLOW_NEXT;
 }
 
@@ -179,23 +201,28 @@ sm_flow sm_run_convert(sm_batch_state *s, sm_instr *in)
     return SM_FLOW_NEXT;
 }
 
+static void count_step(sm_batch_state *s, uint32_t step, uint32_t rows)
+{
+    s->step_rows[step] += rows;
+    if (!s->w->timing) return;
+    uint64_t now = now_ns();
+    s->step_ns[step] += now - s->clock_ns;
+    s->clock_ns = now;
+}
+
 sm_flow sm_run_step_end(sm_batch_state *s, sm_instr *in)
 {
-    s->step_rows[in->column] = s->lives[0]->n;
-    if (s->w->timing) {
-        uint64_t now = now_ns();
-        s->step_ns[in->column] = now - s->clock_ns;
-        s->clock_ns = now;
-    }
+    count_step(s, in->column, s->lives[0]->n);
     return SM_FLOW_NEXT;
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static sm_flow run_list(sm_batch_state *s)
+/* From instruction `at` on. */
+static sm_flow run_list(sm_batch_state *s, uint32_t at)
 {
     sm_instr *instrs = s->instrs;
-    for (uint32_t at = 0; at < s->n_instrs;) {
+    while (at < s->n_instrs) {
         sm_instr *in = &instrs[at];
         sm_flow flow = in->run(s, in);
         if (SM_LIKELY(flow == SM_FLOW_NEXT))
@@ -210,30 +237,50 @@ static sm_flow run_list(sm_batch_state *s)
 
 static void begin_batch(sm_batch_state *s, uint32_t from, uint32_t n)
 {
-    sm_live *all = s->lives[0];
     sm_arena *scratch = &s->w->scratch;
     if (scratch->at) sm_arena_rewind(scratch);
     s->row0 = from;
-    s->n_rows = n;
+    s->n_rows = s->source_rows = n;
+    s->from = NULL;
+    s->last_from = UINT32_MAX;
     s->cur = 0;
-    all->n = n;
-    all->mask = NULL;
-    all->sparse = all->has_sel = false;
-    for (uint32_t i = 0; i < s->w->p->n_steps; i++) s->step_rows[i] = 0, s->step_ns[i] = 0;
+    s->w->rows_out = 0;
+    sm_live_all(s->lives[0], n);
+    sm_batch_probe_begin(s);
+    for (uint32_t i = 0; i <= s->w->p->n_steps; i++) s->step_rows[i] = 0, s->step_ns[i] = 0;
 }
 
 /* A refused batch counts nothing: its rows come again in the row tier. */
-static void count_batch(sm_batch_state *s, uint32_t sunk_rows)
+static void count_batch(sm_batch_state *s)
 {
     sm_worker *w = s->w;
-    uint32_t n_steps = w->p->n_steps;
-    for (uint32_t i = 0; i < n_steps; i++) w->stats[i + 1].rows_out += s->step_rows[i];
-    w->stats[n_steps + 1].rows_out += sunk_rows;
-    if (!w->timing) return;
-    for (uint32_t i = 0; i < n_steps; i++) w->stats[i + 1].ns += s->step_ns[i];
-    uint64_t now = now_ns();
-    w->stats[n_steps + 1].ns += now - s->clock_ns;
-    s->clock_ns = now;
+    for (uint32_t i = 0; i <= w->p->n_steps; i++) {
+        w->stats[i + 1].rows_out += s->step_rows[i];
+        w->stats[i + 1].ns += s->step_ns[i];
+    }
+}
+
+static sm_flow sink_rows(sm_batch_state *s)
+{
+    sm_worker *w = s->w;
+    uint32_t sunk = s->lives[0]->n;
+    if (w->rows_left < sunk) sunk = (uint32_t)w->rows_left;
+    if (sunk && sm_batch_sink(s) != SM_OK) return SM_FLOW_FAIL;
+    w->rows_out += sunk;
+    count_step(s, w->p->n_steps, sunk);
+    return SM_FLOW_NEXT;
+}
+
+/* One batch to its end: behind a probe that makes more rows than a batch holds, several times. */
+static sm_flow run_batch(sm_batch_state *s)
+{
+    for (uint32_t at = 0; at != SM_NO_INSTR; at = sm_batch_probe_more(s)) {
+        sm_flow flow = run_list(s, at);
+        if (flow == SM_FLOW_NEXT) flow = sink_rows(s);
+        if (SM_UNLIKELY(flow != SM_FLOW_NEXT)) return flow;
+        if (!s->w->rows_left) break;
+    }
+    return SM_FLOW_NEXT;
 }
 
 sm_status sm_batch_run(sm_worker *w, const sm_pin *pin, uint32_t from, uint32_t to, uint32_t *stop,
@@ -246,17 +293,14 @@ sm_status sm_batch_run(sm_worker *w, const sm_pin *pin, uint32_t from, uint32_t 
     for (uint32_t at = from; at < to && w->rows_left;) {
         uint32_t n = to - at < w->batch_rows ? to - at : w->batch_rows;
         begin_batch(s, at, n);
-        sm_flow flow = run_list(s);
+        sm_flow flow = run_batch(s);
         if (SM_UNLIKELY(flow == SM_FLOW_FAIL)) return w->err.status;
         if (SM_UNLIKELY(flow == SM_FLOW_REFUSE)) {
             *stop = at;
             *end = at + n;
             return SM_OK;
         }
-        uint32_t sunk = s->lives[0]->n;
-        if (w->rows_left < sunk) sunk = (uint32_t)w->rows_left;
-        if (sunk) SM_TRY(sm_batch_sink(s));
-        count_batch(s, sunk);
+        count_batch(s);
         at += n;
     }
     return SM_OK;

@@ -95,6 +95,10 @@ static sm_status open_agg(sm_batch_state *s)
     s->acc_sel = sm_arena_vector(a, (SM_BATCH_ROWS + 32) * sizeof(uint16_t));
     if (!s->accums || !s->codes || !s->rows || !s->masks || !s->acc_mask || !s->acc_sel)
         return sm_arena_failed(a, &s->w->err);
+    if (sm_expands(s->w->p) && sink->mode != SM_GROUPS_NONE) {
+        s->numbers = sm_arena_vector(a, SM_BATCH_ROWS * sizeof(uint64_t));
+        if (!s->numbers) return sm_arena_failed(a, &s->w->err);
+    }
     SM_TRY(open_keys(s, sink));
     for (uint32_t i = 0; i < sink->layout.n_accums; i++)
         SM_TRY(open_accum(s, &sink->layout.accums[i], &s->accums[i]));
@@ -110,7 +114,7 @@ sm_status sm_batch_sink_open(sm_batch_state *s)
     if (!own || !s->sink_cols) return sm_arena_failed(a, &s->w->err);
     memcpy(own, s->env, p->n_in * sizeof *own);
     s->env = s->sink_regs = own;
-    return p->sink == SM_SINK_ROWS ? open_rows(s) : open_agg(s);
+    return p->sink == SM_SINK_AGG ? open_agg(s) : open_rows(s);
 }
 
 /* ---- rows of one accumulator ----------------------------------------------------------------- */
@@ -177,7 +181,9 @@ static sm_batch whole_batch(sm_batch_state *s, sm_live *l)
                       .sel = sm_live_sel(s, l),
                       .n_sel = l->n,
                       .lane0 = s->row0,
-                      .first_row = s->pin->first_row + s->row0};
+                      .first_row = s->pin->first_row + s->row0,
+                      .from = s->from,
+                      .numbers = s->numbers};
 }
 
 static sm_status add_rows(sm_batch_state *s, sm_live *l)
@@ -190,6 +196,18 @@ static sm_status add_rows(sm_batch_state *s, sm_live *l)
     }
     if (w->rows_left != UINT64_MAX) w->rows_left -= b.n_sel;
     return sm_builder_batch(w->rows, &b, &w->err);
+}
+
+/* What orders groups, where one source row may become several rows. */
+static void number_rows(sm_batch_state *s, sm_live *l)
+{
+    const uint16_t *sel = sm_live_sel(s, l);
+    for (uint32_t k = 0; k < l->n; k++) {
+        uint32_t i = sel ? sel[k] : k, row = sm_batch_row(s, i);
+        s->ordinal = row == s->last_from ? s->ordinal + 1 : 0;
+        s->last_from = row;
+        s->numbers[i] = sm_row_number(s->pin->first_row + row, s->ordinal);
+    }
 }
 
 static sm_status add_each_accum(sm_batch_state *s, sm_live *l, sm_arena *arena)
@@ -212,10 +230,8 @@ static sm_status add_direct(sm_batch_state *s, sm_live *l)
     sm_agg_codes(agg->sink, &b, s->codes);
     for (uint32_t k = 0; k < b.n_sel; k++) {
         uint32_t i = b.sel ? b.sel[k] : k;
-        uint64_t *first_row = (void *)(agg->direct + s->codes[i] * row_bytes),
-                 row = b.first_row + i;
-        s->rows[i] = first_row;
-        if (row < *first_row) *first_row = row;
+        s->rows[i] = agg->direct + s->codes[i] * row_bytes;
+        sm_batch_note_first(s, s->rows[i], i);
     }
     return add_each_accum(s, l, &agg->arena);
 }
@@ -238,7 +254,8 @@ static sm_status add_tiny(sm_batch_state *s, sm_live *l)
 sm_status sm_batch_sink(sm_batch_state *s)
 {
     sm_live *l = s->lives[0];
-    if (s->w->p->sink == SM_SINK_ROWS) return add_rows(s, l);
+    if (s->w->p->sink != SM_SINK_AGG) return add_rows(s, l);
+    if (s->numbers) number_rows(s, l);
     switch (s->w->p->agg.mode) {
     case SM_GROUPS_NONE: return sm_batch_add_one_group(s, l);
     case SM_GROUPS_TINY: return add_tiny(s, l);

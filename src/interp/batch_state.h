@@ -12,6 +12,8 @@
 #include "interp/interp.h"
 #include "interp/kernels.h"
 
+#define SM_NO_INSTR UINT32_MAX /* an instruction that does not stand yet; as a target: the end */
+
 typedef struct sm_live {
     bool sparse;          /* sel is what counts; else mask */
     bool has_sel;         /* dense: sel was made from mask */
@@ -21,6 +23,24 @@ typedef struct sm_live {
     uint16_t *sel;        /* SM_BATCH_ROWS + 32 */
 } sm_live;
 
+/* Row numbers by which registers behind a probe take their values from elsewhere. */
+typedef struct sm_index {
+    void *rows;    /* SM_BATCH_ROWS: uint16_t, or uint32_t of build rows */
+    bool is_build;
+    bool outer;    /* of build rows: UINT32_MAX is no row, whose columns are NULL */
+    bool is_empty; /* of build rows: there are none */
+    bool wanted;   /* some register, or an index behind a further probe, is made by it */
+    struct sm_index *before; /* behind a further probe: rows[i] = before->rows[probe's sel[i]] */
+} sm_index;
+
+/* Where a register's values come from. What is not made HERE is gathered where it is first asked
+ * for. */
+typedef enum sm_origin {
+    SM_ORIGIN_HERE,  /* scanned or computed for the batch's rows */
+    SM_ORIGIN_REG,   /* base's, a register of an earlier batch, by index */
+    SM_ORIGIN_BUILD, /* build's, a column of a join table, by index */
+} sm_origin;
+
 /* A register. Rooms of values are reused once read (bool ones only for bool: dead rows stay 0 or
  * 1); rooms of validity never, because results point to their arguments' validity. */
 typedef struct sm_reg {
@@ -29,7 +49,11 @@ typedef struct sm_reg {
     uint64_t *valid_room; /* SM_MASK_WORDS + 1 */
     bool pinned;          /* not a temporary: a column of a step, or a constant */
     int32_t source_col;   /* straight from the scan; -1 = computed */
-    uint32_t scan;        /* source columns: the SCAN instruction */
+    uint32_t scan;        /* source columns, and what is gathered: the instruction */
+    sm_origin origin;
+    sm_index *index;
+    struct sm_reg *base;
+    const struct sm_flat_col *build;
     sm_range range;       /* of the values, where proved */
 } sm_reg;
 
@@ -66,6 +90,8 @@ struct sm_instr {
     const uint8_t *table_valid; /* one byte an entry; NULL: all are values */
     uint32_t n_entries;
     bool null_in_null_out;
+    bool by_code; /* GATHER: of a dictionary column */
+    struct sm_batch_probe *probe; /* PROBE and its FINISH */
 };
 
 /* One accumulator of the sink and where its argument is. */
@@ -86,12 +112,17 @@ struct sm_batch_state {
     sm_worker *w;
     const sm_pin *pin;
     uint32_t row0, n_rows; /* of the running batch: first row in its chunk, rows */
+    uint32_t source_rows;  /* rows scanned; n_rows is another number behind a probe */
+    const uint16_t *from;  /* the scanned row that each row comes from; NULL = its own */
+    uint32_t n_probes;
+    struct sm_batch_probe *probes[SM_MAX_STEPS]; /* that make batches of their own */
     uint32_t n_instrs, cap_instrs;
     sm_instr *instrs;
     uint32_t cur;                            /* live set now */
     uint32_t n_lives, made_lives, cap_lives; /* at open: in use, made */
     sm_live **lives;                         /* [0] = the source's rows */
     sm_reg **env;                            /* at open: the columns of the step being compiled */
+    uint32_t n_env;                          /* at open: how many these are */
     const sm_op_kernels *ops;
     const sm_agg_kernels *agg;
     const sm_select_kernels *select;
@@ -99,7 +130,7 @@ struct sm_batch_state {
     const sm_compare_kernels *compare;
     struct sm_room *free_rooms; /* at open */
     size_t const_bytes;         /* at open */
-    uint32_t *step_rows;        /* [n_steps + 1] of the running batch */
+    uint32_t *step_rows;        /* [n_steps + 1] of the running batch; the last is the sink */
     uint64_t *step_ns;
     uint64_t clock_ns;
     /* sink */
@@ -108,6 +139,9 @@ struct sm_batch_state {
     sm_batch_accum *accums;
     uint16_t *codes;                  /* TINY, DIRECT */
     void **rows;                      /* state row of each row */
+    uint64_t *numbers;  /* what orders groups, where sm_expands; else NULL */
+    uint32_t ordinal;   /* of the last row among those that its source row became */
+    uint32_t last_from; /* that source row */
     uint64_t (*masks)[SM_MASK_WORDS]; /* SM_MASK_GROUPS */
     sm_tiny_groups tiny;
     uint64_t *acc_mask; /* rows of one accumulator */
@@ -170,11 +204,31 @@ sm_flow sm_run_or(sm_batch_state *s, sm_instr *in);
 sm_flow sm_run_is_null(sm_batch_state *s, sm_instr *in);
 /** The live rows' numbers; NULL = all rows. */
 const uint16_t *sm_live_sel(sm_batch_state *s, sm_live *l);
+/** The live set becomes those rows of it whose byte in keep is 1. JUMP: none. */
+sm_flow sm_live_keep(sm_batch_state *s, sm_live *l, const uint8_t *keep);
+/** All of n rows are live. */
+void sm_live_all(sm_live *l, uint32_t n);
+
+/* ---- probes (batch_probe.c, batch_match.c, batch_gather.c) ---- */
+sm_status sm_batch_probe_open(sm_batch_state *s, const sm_step *step);
+/** The instruction that the innermost probe with more to give stands at, or SM_NO_INSTR. */
+uint32_t sm_batch_probe_more(const sm_batch_state *s);
+/** Forgets what probes of the batch before had left to give. */
+void sm_batch_probe_begin(sm_batch_state *s);
+/** Emits the gathering of a register that is not made here. */
+sm_status sm_batch_gather(sm_batch_state *s, sm_reg *r);
+/** Row i's number in its chunk. */
+SM_INLINE uint32_t sm_batch_row(const sm_batch_state *s, uint32_t i)
+{
+    return s->row0 + (s->from ? s->from[i] : i);
+}
 
 /* ---- sinks (batch_sink.c, batch_agg.c, batch_groups.c) ---- */
 sm_status sm_batch_sink_open(sm_batch_state *s);
 /** Hands the live rows of the finished batch to the sink. */
 sm_status sm_batch_sink(sm_batch_state *s);
+/** Row i may be the first one of its group. */
+void sm_batch_note_first(const sm_batch_state *s, void *state_row, uint32_t i);
 sm_status sm_batch_add_one_group(sm_batch_state *s, sm_live *l);
 /** By s->codes. */
 sm_status sm_batch_add_tiny(sm_batch_state *s, sm_live *l);

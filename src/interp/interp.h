@@ -39,6 +39,16 @@ typedef struct sm_worker {
     sm_error err;
 } sm_worker;
 
+/** Whether one source row may become several rows: a property of plan and data, the same in all
+ * tiers. */
+bool sm_expands(const sm_pipeline *p);
+/** What orders groups then, as their first_row: the source row's number, and which of the rows this
+ * is that it became. */
+SM_INLINE uint64_t sm_row_number(uint64_t source_row, uint32_t ordinal)
+{
+    return source_row << 20 | (ordinal < (1u << 20) ? ordinal : (1u << 20) - 1);
+}
+
 /** Prepares a worker's row and batch state; the worker's arena owns it. */
 sm_status sm_row_open(sm_worker *w);
 sm_status sm_batch_open(sm_worker *w);

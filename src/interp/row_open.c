@@ -42,8 +42,7 @@ static bool rename_node(const sm_expr *e, void *arg)
     return walk->status == SM_OK;
 }
 
-/* Copy of e whose columns are slots. */
-static sm_status over_slots(sm_row_state *s, sm_row_node *n, const sm_expr *e, sm_expr **out)
+sm_status sm_row_expr(sm_row_state *s, sm_row_node *n, const sm_expr *e, sm_expr **out)
 {
     rename_walk walk = {s, n, SM_OK};
     *out = sm_expr_clone(&s->w->arena, e);
@@ -127,11 +126,12 @@ static sm_status open_project(sm_row_state *s, sm_row_node *n, const sm_step *st
             env[i] = s->env[e->column];
             continue;
         }
-        SM_TRY(over_slots(s, n, e, &n->exprs[n->n_exprs]));
+        SM_TRY(sm_row_expr(s, n, e, &n->exprs[n->n_exprs]));
         n->slots[n->n_exprs++] = &s->values[s->n_slots];
         env[i] = s->n_slots++;
     }
     s->env = env;
+    s->n_env = step->n_exprs;
     n->next = project_next;
     return SM_OK;
 }
@@ -139,11 +139,12 @@ static sm_status open_project(sm_row_state *s, sm_row_node *n, const sm_step *st
 static sm_status open_step(sm_row_state *s, sm_row_node *n, const sm_step *step)
 {
     if (step->kind == SM_STEP_PROJECT) return open_project(s, n, step);
+    if (step->kind == SM_STEP_PROBE) return sm_row_probe_open(s, n, step);
     n->exprs = SM_NEW_N(&s->w->arena, sm_expr *, 1);
     if (!n->exprs) return no_memory(s);
     n->n_exprs = 1;
     n->next = filter_next;
-    return over_slots(s, n, step->exprs[0], &n->exprs[0]);
+    return sm_row_expr(s, n, step->exprs[0], &n->exprs[0]);
 }
 
 static sm_status open_slots(sm_row_state *s)
@@ -151,8 +152,9 @@ static sm_status open_slots(sm_row_state *s)
     const sm_pipeline *p = s->w->p;
     sm_arena *a = &s->w->arena;
     uint32_t n = p->source.n_cols + 1;
-    for (uint32_t i = 0; i < p->n_steps; i++) n += p->steps[i].n_exprs;
-    s->n_slots = p->source.n_cols;
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        n += p->steps[i].probe ? sm_row_probe_slots(&p->steps[i]) : p->steps[i].n_exprs;
+    s->n_slots = s->n_env = p->source.n_cols;
     s->values = SM_NEW_N(a, sm_value, n);
     s->env = SM_NEW_N(a, uint32_t, n);
     s->loaded = SM_NEW_N(a, bool, n);
@@ -169,6 +171,7 @@ sm_status sm_row_open(sm_worker *w)
     uint32_t n_steps = w->p->n_steps;
     if (!s) return sm_arena_failed(&w->arena, &w->err);
     s->w = w;
+    s->expands = sm_expands(w->p);
     SM_TRY(open_slots(s));
     s->nodes[0].next = source_next;
     for (uint32_t i = 0; i <= n_steps; i++) {
@@ -197,9 +200,11 @@ static void begin(sm_row_state *s, const sm_pin *pin, uint32_t from, uint32_t to
     s->row = s->from = from;
     s->end = to;
     s->status = SM_OK;
+    s->last_row = 0; /* none: rows are counted from 1 here */
     for (uint32_t i = 0; i <= s->w->p->n_steps + 1; i++) {
         sm_row_node *n = &s->nodes[i];
         n->rows_out = n->ns = 0;
+        if (n->probe) sm_row_probe_begin(n);
         for (uint32_t k = 0; k < n->n_loads; k++) sm_row_load_choose(&n->loads[k], pin->chunk);
     }
     sm_row_sink_begin(s);
@@ -234,9 +239,14 @@ sm_status sm_row_run(sm_worker *w, const sm_pin *pin, uint32_t from, uint32_t to
     while (w->rows_left) {
         sm_row_flow flow = top->next(top);
         if (SM_UNLIKELY(flow != SM_ROW_HERE)) break;
+        sunk++;
+        sm_row_count(s);
+        if (SM_UNLIKELY(w->drop_rows)) {
+            w->drop_rows--;
+            continue;
+        }
         s->status = s->sink(s);
         if (SM_UNLIKELY(s->status != SM_OK)) break;
-        sunk++;
     }
     count(s, sunk, w->timing ? now_ns() - start : 0);
     return s->status;

@@ -45,9 +45,16 @@ SM_INLINE sm_status add(sm_row_state *s, const sm_row_accum *a, void *state, uin
     }
 }
 
+/* What orders groups. */
+SM_INLINE uint64_t number_of(const sm_row_state *s, uint32_t row)
+{
+    uint64_t number = s->pin->first_row + row;
+    return s->expands ? sm_row_number(number, s->ordinal) : number;
+}
+
 SM_INLINE sm_status add_all(sm_row_state *s, char *state_row, uint32_t row)
 {
-    uint64_t *first_row = (void *)state_row, number = s->pin->first_row + row;
+    uint64_t *first_row = (void *)state_row, number = number_of(s, row);
     if (number < *first_row) *first_row = number;
     for (uint32_t i = 0; i < s->n_accums; i++)
         SM_TRY(add(s, &s->accums[i], state_row + s->accums[i].offset, row));
@@ -95,7 +102,7 @@ static sm_status sink_by_hash(sm_row_state *s)
     sm_row_read(&s->nodes[w->p->n_steps + 1], row);
     for (uint32_t i = 0; i < layout->n_keys; i++) s->out[i] = *s->keys[i].slot;
     SM_TRY(sm_group_find(&w->agg->table, sm_group_hash(layout, s->out), s->out,
-                         s->pin->first_row + row, &state_row, &w->err));
+                         number_of(s, row), &state_row, &w->err));
     return add_all(s, state_row, row);
 }
 

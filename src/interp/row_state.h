@@ -33,6 +33,7 @@ struct sm_row_node {
     sm_row_load *loads;
     sm_expr **exprs;  /* over slots; a projection's plain COLUMNs are left out */
     sm_value **slots; /* where a projection's results go */
+    struct sm_row_probe *probe; /* PROBE */
     bool passes_on;   /* a projection that computes nothing: not in the chain */
     uint64_t rows_out;
     sm_row_flow (*timed)(sm_row_node *n); /* next, when next measures it */
@@ -72,6 +73,7 @@ struct sm_row_state {
     uint32_t n_slots;
     sm_value *values;
     uint32_t *env;      /* at open: slot of each column of the step being opened */
+    uint32_t n_env;     /* at open: how many columns these are */
     bool *loaded;       /* at open: source columns that some node reads */
     sm_row_node *nodes; /* [0] source, then steps, then the sink's loads */
     sm_row_node *top;
@@ -84,18 +86,36 @@ struct sm_row_state {
     sm_value **in;   /* slots of the sink's columns */
     bool *canonical; /* computed float columns, whose NaNs are made alike */
     uint32_t lane_mask;
+    bool expands;                 /* sm_expands */
+    uint32_t ordinal, last_row;   /* of the last row sunk: which of its source row's it was */
     sm_arena *arena; /* of copied text */
 };
 
 /* ---- row_open.c ---- */
 /** Has node n read the source columns of `slots` that no earlier node reads. */
 sm_status sm_row_need(sm_row_state *s, sm_row_node *n, const uint32_t *slots, uint32_t n_slots);
+/** Copy of e whose columns are slots; n reads those of the source. */
+sm_status sm_row_expr(sm_row_state *s, sm_row_node *n, const sm_expr *e, sm_expr **out);
+/* ---- row_probe.c ---- */
+/** Slots that a probe fills. */
+uint32_t sm_row_probe_slots(const sm_step *step);
+sm_status sm_row_probe_open(sm_row_state *s, sm_row_node *n, const sm_step *step);
+/** Forgets the row whose matches a run before has left off at. */
+void sm_row_probe_begin(sm_row_node *n);
 /* ---- row_load.c ---- */
 /** Chooses the reader of a column for the running morsel. */
 void sm_row_load_choose(sm_row_load *l, const sm_chunk *chunk);
 /* ---- row_sink.c ---- */
 sm_status sm_row_sink_open(sm_row_state *s, sm_row_node *n);
 void sm_row_sink_begin(sm_row_state *s);
+
+/** Counts a row that reaches the sink. */
+SM_INLINE void sm_row_count(sm_row_state *s)
+{
+    if (!s->expands) return;
+    s->ordinal = s->row == s->last_row ? s->ordinal + 1 : 0;
+    s->last_row = s->row;
+}
 
 SM_INLINE void sm_row_read(const sm_row_node *n, uint32_t row)
 {

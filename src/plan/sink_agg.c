@@ -167,14 +167,14 @@ sm_status sm_agg_find_rows(sm_agg_local *l, const sm_batch *b, void **rows, sm_e
         for (uint32_t j = 0; j < b->n_sel; j++) {
             uint32_t i = b->sel ? b->sel[j] : j;
             char *row = l->direct + (size_t)codes[i] * s->layout.row_bytes;
-            note_first_row(row, b->first_row + i);
+            note_first_row(row, b->numbers ? b->numbers[i] : b->first_row + i);
             rows[i] = row;
         }
         return SM_OK;
     }
     sm_group_hash_batch(&s->layout, b->cols, b->sel, b->n_sel, hashes);
-    return sm_group_find_rows(&l->table, hashes, b->cols, b->sel, b->n_sel, b->first_row, rows,
-                              err);
+    return sm_group_find_rows(&l->table, hashes, b->cols, b->sel, b->n_sel, b->first_row,
+                              b->numbers, rows, err);
 }
 
 /* ---- result ---- */

@@ -23,6 +23,8 @@ typedef struct sm_batch {
     /* After a probe: row i comes from the source's row number first_row + from[i], lane (lane0 + from[i]) mod 32, in
      * ascending order of from; NULL = from[i] is i. */
     const uint16_t *from;
+    /* What orders groups, as row i's number; NULL = first_row + i. Set where from may be. */
+    const uint64_t *numbers;
 } sm_batch;
 
 #endif

@@ -337,8 +337,8 @@ static bool is_one_integer(const sm_group_layout *l, const sm_vec *keys)
 
 /* Guesses are confirmed or looked up in row order, so groups are made in row order. */
 sm_status sm_group_find_rows(sm_group_table *t, const uint64_t *hashes, const sm_vec *keys,
-                             const uint16_t *sel, uint32_t n, uint64_t first_row, void **rows,
-                             sm_error *err)
+                             const uint16_t *sel, uint32_t n, uint64_t first_row,
+                             const uint64_t *numbers, void **rows, sm_error *err)
 {
     const sm_group_layout *l = t->layout;
     bool one_integer = is_one_integer(l, keys);
@@ -361,8 +361,9 @@ sm_status sm_group_find_rows(sm_group_table *t, const uint64_t *hashes, const sm
                 same = guesses[j] && keys_equal(l, guesses[j], p.keys, p.nulls);
             }
             rows[i] = guesses[j];
-            if (!same)
-                SM_TRY(find_or_insert(t, hashes[i], p.keys, p.nulls, first_row + i, &rows[i], err));
+            if (same) continue;
+            SM_TRY(find_or_insert(t, hashes[i], p.keys, p.nulls,
+                                  numbers ? numbers[i] : first_row + i, &rows[i], err));
         }
     }
     return SM_OK;

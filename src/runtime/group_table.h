@@ -65,11 +65,11 @@ sm_status sm_group_find(sm_group_table *t, uint64_t hash, const sm_value *keys, 
 sm_status sm_group_find_batch(sm_group_table *t, uint64_t hash, const sm_vec *keys, uint32_t i,
                               uint64_t row_number, void **row, sm_error *err);
 /** Same for rows sel[0..n) of a batch (sel NULL: rows 0..n), in order: rows[i] is the state row of
- * batch row i, whose number is first_row + i; hashes[i] its hash. Much faster than one call a row.
- */
+ * batch row i, whose number is numbers[i], or first_row + i where numbers is NULL; hashes[i] its
+ * hash. Much faster than one call a row. */
 sm_status sm_group_find_rows(sm_group_table *t, const uint64_t *hashes, const sm_vec *keys,
-                             const uint16_t *sel, uint32_t n, uint64_t first_row, void **rows,
-                             sm_error *err);
+                             const uint16_t *sel, uint32_t n, uint64_t first_row,
+                             const uint64_t *numbers, void **rows, sm_error *err);
 /** Merges src's groups into dst in src's order of creation; first_row becomes the smaller. */
 sm_status sm_group_table_merge(sm_group_table *dst, const sm_group_table *src, sm_error *err);
 /** Reads key i of a state row. */

@@ -176,7 +176,7 @@ START_TEST(finds_many_rows)
     for (int pass = 0; pass < 2; pass++) {
         const uint16_t *s = pass ? NULL : sel;
         uint32_t n_pass = pass ? N_ROWS : n;
-        ck_assert_int_eq(sm_group_find_rows(&t, hashes, own, s, n_pass, 1000, rows, &err), SM_OK);
+        ck_assert_int_eq(sm_group_find_rows(&t, hashes, own, s, n_pass, 1000, NULL, rows, &err), SM_OK);
         for (uint32_t j = 0; j < n_pass; j++) {
             uint32_t i = s ? s[j] : j;
             void *row;
