@@ -95,7 +95,8 @@ static sm_status open_agg(sm_batch_state *s)
     s->acc_sel = sm_arena_vector(a, (SM_BATCH_ROWS + 32) * sizeof(uint16_t));
     if (!s->accums || !s->codes || !s->rows || !s->masks || !s->acc_mask || !s->acc_sel)
         return sm_arena_failed(a, &s->w->err);
-    if (sm_expands(s->w->p) && sink->mode != SM_GROUPS_NONE) {
+    s->expands = sm_expands(s->w->p);
+    if ((s->expands || s->n_probes) && sink->mode != SM_GROUPS_NONE) {
         s->numbers = sm_arena_vector(a, SM_BATCH_ROWS * sizeof(uint64_t));
         if (!s->numbers) return sm_arena_failed(a, &s->w->err);
     }
@@ -198,7 +199,7 @@ static sm_status add_rows(sm_batch_state *s, sm_live *l)
     return sm_builder_batch(w->rows, &b, &w->err);
 }
 
-/* What orders groups, where one source row may become several rows. */
+/* What orders groups, where it does not follow from the row's position. */
 static void number_rows(sm_batch_state *s, sm_live *l)
 {
     const uint16_t *sel = sm_live_sel(s, l);
@@ -206,7 +207,8 @@ static void number_rows(sm_batch_state *s, sm_live *l)
         uint32_t i = sel ? sel[k] : k, row = sm_batch_row(s, i);
         s->ordinal = row == s->last_from ? s->ordinal + 1 : 0;
         s->last_from = row;
-        s->numbers[i] = sm_row_number(s->pin->first_row + row, s->ordinal);
+        uint64_t number = s->pin->first_row + row;
+        s->numbers[i] = s->expands ? sm_row_number(number, s->ordinal) : number;
     }
 }
 

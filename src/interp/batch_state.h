@@ -139,7 +139,8 @@ struct sm_batch_state {
     sm_batch_accum *accums;
     uint16_t *codes;                  /* TINY, DIRECT */
     void **rows;                      /* state row of each row */
-    uint64_t *numbers;  /* what orders groups, where sm_expands; else NULL */
+    uint64_t *numbers;  /* what orders groups, behind a probe; else NULL */
+    bool expands;       /* sm_expands */
     uint32_t ordinal;   /* of the last row among those that its source row became */
     uint32_t last_from; /* that source row */
     uint64_t (*masks)[SM_MASK_WORDS]; /* SM_MASK_GROUPS */

@@ -393,6 +393,7 @@ static sm_status t_rows_of_pin(sm_worker *w, const sm_pin *pin, int tier)
         ck_assert_uint_ge(stop, at);
         if (stop == n) break;
         ck_assert_uint_le(end, n);
+        w->drop_rows = w->rows_out;
         SM_TRY(sm_row_run(w, pin, stop, end));
         at = end;
     }
@@ -404,7 +405,7 @@ static sm_status t_rows_of_pin(sm_worker *w, const sm_pin *pin, int tier)
 static sm_status t_morsel(sm_worker *w, const sm_pin *pin, int tier, sm_agg_local *total)
 {
     const sm_agg_sink *sink = &w->p->agg;
-    if (w->p->sink == SM_SINK_ROWS) return t_rows_of_pin(w, pin, tier);
+    if (w->p->sink != SM_SINK_AGG) return t_rows_of_pin(w, pin, tier);
     if (sink->mode <= SM_GROUPS_TINY) {
         void *partial;
         w->agg = total;
