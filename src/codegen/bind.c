@@ -1,5 +1,5 @@
-/* Fills the constant block of one execution: literals in the width that the code wants, tables over dictionary
- * entries, minima and strides of group codes. Read shape.h first. */
+/* Fills the constant block of one execution: literals in the width that the code wants, tables over
+ * dictionary entries, minima and strides of group codes. Read shape.h first. */
 #include "shape.h"
 
 typedef struct binder {
@@ -18,8 +18,10 @@ static void put_value(void *slot, const sm_value *v, sm_phys phys)
 {
     memset(slot, 0, SM_SLOT_BYTES);
     if (v->is_null) return;
-    if (sm_form_of_phys(phys).kind == SM_FORM_INT || phys == SM_PHYS_BOOL) put_int(slot, sm_value_int(v, phys));
-    else memcpy(slot, v, sm_jit_phys_bytes(phys));
+    if (sm_form_of_phys(phys).kind == SM_FORM_INT || phys == SM_PHYS_BOOL)
+        put_int(slot, sm_value_int(v, phys));
+    else
+        memcpy(slot, v, sm_jit_phys_bytes(phys));
 }
 
 /* The value of the dictionary column while an entry is evaluated. */
@@ -70,16 +72,20 @@ static sm_status bind_table(const binder *b, const sm_dict_table *t, char *slot)
         }
     }
     bool inline_bits = t->how == SM_TABLE_BITS32 || t->how == SM_TABLE_BITS64;
-    if (inline_bits) memcpy(slot, values, 8);
-    else memcpy(slot, &values, sizeof values);
+    if (inline_bits)
+        memcpy(slot, values, 8);
+    else
+        memcpy(slot, &values, sizeof values);
     if (!valid) return SM_OK;
-    if (t->small) memcpy(slot + SM_SLOT_BYTES, valid, 8);
-    else memcpy(slot + SM_SLOT_BYTES, &valid, sizeof valid);
+    if (t->small)
+        memcpy(slot + SM_SLOT_BYTES, valid, 8);
+    else
+        memcpy(slot + SM_SLOT_BYTES, &valid, sizeof valid);
     return SM_OK;
 }
 
-sm_status sm_shape_bind(const sm_shape *s, sm_arena *a, void *(*arena_vector)(sm_arena *, size_t), void **consts,
-                        sm_error *err)
+sm_status sm_shape_bind(const sm_shape *s, sm_arena *a, void *(*arena_vector)(sm_arena *, size_t),
+                        void **consts, sm_error *err)
 {
     binder b = {s, a, arena_vector, err};
     char *block = arena_vector(a, (size_t)s->n_slots * SM_SLOT_BYTES);
@@ -91,7 +97,8 @@ sm_status sm_shape_bind(const sm_shape *s, sm_arena *a, void *(*arena_vector)(sm
     for (uint32_t i = 0; i < s->n_tables; i++)
         SM_TRY(bind_table(&b, &s->tables[i], block + (s->slot_tables + 2 * i) * SM_SLOT_BYTES));
     const sm_agg_sink *g = &s->p->agg;
-    for (uint32_t i = 0; s->p->sink == SM_SINK_AGG && g->mode != SM_GROUPS_HASH && i < g->layout.n_keys; i++) {
+    for (uint32_t i = 0;
+         s->p->sink == SM_SINK_AGG && g->mode != SM_GROUPS_HASH && i < g->layout.n_keys; i++) {
         char *slot = block + (s->slot_codes + SM_CODE_SLOTS * i) * SM_SLOT_BYTES;
         put_int(slot, g->codes[i].min);
         put_int(slot + SM_SLOT_BYTES, g->codes[i].n_values);

@@ -1,5 +1,6 @@
-/* LLVM's C headers, and the one place for differences between the versions that build (19 to 22). Everything that this
- * folder uses exists in both under the same name; what does not is wrapped here. */
+/* LLVM's C headers, and the one place for differences between the versions that build (19 to 22).
+ * Everything that this folder uses exists in both under the same name; what does not is wrapped
+ * here. */
 #ifndef SM_JIT_COMPAT_H
 #define SM_JIT_COMPAT_H
 

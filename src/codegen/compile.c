@@ -1,6 +1,7 @@
-/* Emit, optimise, generate, link. The path: our own short list of passes -> an object in memory, by a target machine that
- * is kept -> ORC, with one resource tracker per pipeline, so that code can be dropped. Every module has a context of
- * its own. Read compile.h first; what is emitted is in emit_pipeline.c. */
+/* Emit, optimise, generate, link. The path: our own short list of passes -> an object in memory, by
+ * a target machine that is kept -> ORC, with one resource tracker per pipeline, so that code can be
+ * dropped. Every module has a context of its own. Read compile.h first; what is emitted is in
+ * emit_pipeline.c. */
 #include "compile.h"
 
 #include <inttypes.h>
@@ -17,8 +18,9 @@ struct sm_machine {
     sm_machine *next;
 };
 
-/* instcombine and simplifycfg are what the emitters count on; mem2reg makes registers of their variables. The larger
- * standard pipelines cost three times as much and gain nothing here (docs/performance.md). */
+/* instcombine and simplifycfg are what the emitters count on; mem2reg makes registers of their
+ * variables. The larger standard pipelines cost three times as much and gain nothing here
+ * (docs/performance.md). */
 static const char passes[] = "function(mem2reg,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 static double now_ms(void)
@@ -41,8 +43,8 @@ static bool failed(const sm_llvm *v, LLVMErrorRef e, sm_error *err)
 static LLVMTargetMachineRef new_machine(const sm_llvm *v, const char *cpu)
 {
     bool host = strcmp(cpu, v->host_cpu) == 0;
-    return LLVMCreateTargetMachine(v->target, v->triple, cpu, host ? v->host_features : "", LLVMCodeGenLevelDefault,
-                                   LLVMRelocPIC, LLVMCodeModelJITDefault);
+    return LLVMCreateTargetMachine(v->target, v->triple, cpu, host ? v->host_features : "",
+                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelJITDefault);
 }
 
 bool sm_llvm_init(sm_llvm *v, const sm_jit_host *host)
@@ -60,17 +62,19 @@ bool sm_llvm_init(sm_llvm *v, const sm_jit_host *host)
     LLVMTargetMachineRef tm = new_machine(v, v->host_cpu); /* the builder takes it over */
     if (!tm || pthread_mutex_init(&v->lock, NULL)) return false;
     LLVMOrcLLJITBuilderRef b = LLVMOrcCreateLLJITBuilder();
-    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(b, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(tm));
+    LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+        b, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(tm));
     return !failed(v, LLVMOrcCreateLLJIT(&v->jit, b), NULL);
 }
 
 const char *sm_llvm_cpu(const sm_llvm *v, bool *mask_regs)
 {
-    static const char *const with_masks[] = {"x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4"};
+    static const char *const with_masks[] = {"x86-64-v4", "skylake-avx512", "icelake-server",
+                                             "sapphirerapids", "znver4"};
     const char *cpu = getenv("SMELT_JIT_CPU");
     if (!cpu || !*cpu || strlen(cpu) >= sizeof(((sm_machine *)0)->cpu)) {
-        *mask_regs = strstr(v->host_features, "+avx512vl") && strstr(v->host_features, "+avx512bw") &&
-                     strstr(v->host_features, "+avx512dq");
+        *mask_regs = strstr(v->host_features, "+avx512vl") &&
+                     strstr(v->host_features, "+avx512bw") && strstr(v->host_features, "+avx512dq");
         return v->host_cpu;
     }
     *mask_regs = false;
@@ -78,7 +82,8 @@ const char *sm_llvm_cpu(const sm_llvm *v, bool *mask_regs)
     return cpu;
 }
 
-/* ---- target machines -------------------------------------------------------------------------------------- */
+/* ---- target machines
+ * -------------------------------------------------------------------------------------- */
 
 static sm_machine *take_machine(sm_llvm *v, const char *cpu)
 {
@@ -104,7 +109,8 @@ static void give_machine(sm_llvm *v, sm_machine *m)
     pthread_mutex_unlock(&v->lock);
 }
 
-/* ---- one module ------------------------------------------------------------------------------------------- */
+/* ---- one module
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct unit {
     LLVMContextRef ctx;
@@ -160,10 +166,12 @@ static char *assembly_of(LLVMModuleRef mod, LLVMTargetMachineRef tm)
     return out;
 }
 
-static sm_status generate(const sm_llvm *v, unit *u, LLVMTargetMachineRef tm, LLVMMemoryBufferRef *object, sm_error *err)
+static sm_status generate(const sm_llvm *v, unit *u, LLVMTargetMachineRef tm,
+                          LLVMMemoryBufferRef *object, sm_error *err)
 {
     char *message = NULL;
-    if (!LLVMTargetMachineEmitToMemoryBuffer(tm, u->mod, LLVMObjectFile, &message, object)) return SM_OK;
+    if (!LLVMTargetMachineEmitToMemoryBuffer(tm, u->mod, LLVMObjectFile, &message, object))
+        return SM_OK;
     sm_status st = v->host->raise(err, SM_ERR_INTERNAL, message);
     LLVMDisposeMessage(message);
     return st;
@@ -180,8 +188,9 @@ static void write_perf_map(const char *name, uint64_t at, uint64_t bytes)
     fclose(f);
 }
 
-static sm_status link_object(sm_llvm *v, const unit *u, LLVMMemoryBufferRef object, const sm_jit_options *o,
-                             sm_machine_code *out, sm_jit_code_info *info, sm_error *err)
+static sm_status link_object(sm_llvm *v, const unit *u, LLVMMemoryBufferRef object,
+                             const sm_jit_options *o, sm_machine_code *out, sm_jit_code_info *info,
+                             sm_error *err)
 {
     info->object_bytes = LLVMGetBufferSize(object);
     out->tracker = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(v->jit));
@@ -196,8 +205,8 @@ static sm_status link_object(sm_llvm *v, const unit *u, LLVMMemoryBufferRef obje
     return SM_OK;
 }
 
-static sm_status run(sm_llvm *v, unit *u, sm_machine *m, const sm_shape *s, const sm_jit_options *o, sm_machine_code *out,
-                     sm_jit_code_info *info, sm_error *err)
+static sm_status run(sm_llvm *v, unit *u, sm_machine *m, const sm_shape *s, const sm_jit_options *o,
+                     sm_machine_code *out, sm_jit_code_info *info, sm_error *err)
 {
     LLVMMemoryBufferRef object;
     double t0 = now_ms();
@@ -222,8 +231,8 @@ static sm_status run(sm_llvm *v, unit *u, sm_machine *m, const sm_shape *s, cons
     return SM_OK;
 }
 
-sm_status sm_llvm_compile(sm_llvm *v, const sm_shape *s, const sm_jit_options *o, sm_machine_code *out,
-                          sm_jit_code_info *info, sm_error *err)
+sm_status sm_llvm_compile(sm_llvm *v, const sm_shape *s, const sm_jit_options *o,
+                          sm_machine_code *out, sm_jit_code_info *info, sm_error *err)
 {
     bool masks;
     sm_machine *m = take_machine(v, sm_llvm_cpu(v, &masks));

@@ -21,7 +21,8 @@ typedef struct sm_llvm {
 } sm_llvm;
 
 bool sm_llvm_init(sm_llvm *v, const sm_jit_host *host);
-/** CPU to compile for: the host's, or what SMELT_JIT_CPU says (for tests).  mask_regs  it has AVX-512's mask registers */
+/** CPU to compile for: the host's, or what SMELT_JIT_CPU says (for tests).  mask_regs  it has
+ * AVX-512's mask registers */
 const char *sm_llvm_cpu(const sm_llvm *v, bool *mask_regs);
 
 typedef struct sm_machine_code {
@@ -30,8 +31,8 @@ typedef struct sm_machine_code {
 } sm_machine_code;
 
 /** Emits, optimises, generates and links. Any thread. */
-sm_status sm_llvm_compile(sm_llvm *v, const sm_shape *s, const sm_jit_options *o, sm_machine_code *out,
-                          sm_jit_code_info *info, sm_error *err);
+sm_status sm_llvm_compile(sm_llvm *v, const sm_shape *s, const sm_jit_options *o,
+                          sm_machine_code *out, sm_jit_code_info *info, sm_error *err);
 void sm_llvm_remove(sm_llvm *v, sm_machine_code *code);
 
 #endif

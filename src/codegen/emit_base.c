@@ -1,8 +1,9 @@
-/* Vectors, masks and memory: what every emitter is made of. With step 1 a vector is a scalar, and all of this
- * still works. Read emit.h first. */
+/* Vectors, masks and memory: what every emitter is made of. With step 1 a vector is a scalar, and
+ * all of this still works. Read emit.h first. */
 #include "emit.h"
 
-/* ---- types and constants ---------------------------------------------------------------------------------- */
+/* ---- types and constants
+ * ---------------------------------------------------------------------------------- */
 
 LLVMTypeRef sm_emit_vec_n(LLVMTypeRef t, uint32_t n)
 {
@@ -35,8 +36,14 @@ LLVMTypeRef sm_emit_form_vec(const sm_emit *e, sm_form f)
     return sm_emit_vec(e, sm_emit_form_type(e, f));
 }
 
-sm_ir sm_emit_k32(const sm_emit *e, uint32_t v) { return LLVMConstInt(e->i32, v, 0); }
-sm_ir sm_emit_k64(const sm_emit *e, uint64_t v) { return LLVMConstInt(e->i64, v, 0); }
+sm_ir sm_emit_k32(const sm_emit *e, uint32_t v)
+{
+    return LLVMConstInt(e->i32, v, 0);
+}
+sm_ir sm_emit_k64(const sm_emit *e, uint64_t v)
+{
+    return LLVMConstInt(e->i64, v, 0);
+}
 
 static sm_ir repeat(sm_ir k, uint32_t n)
 {
@@ -46,19 +53,26 @@ static sm_ir repeat(sm_ir k, uint32_t n)
     return LLVMConstVector(ks, n);
 }
 
-sm_ir sm_emit_ksplat(const sm_emit *e, sm_ir k) { return repeat(k, e->step); }
+sm_ir sm_emit_ksplat(const sm_emit *e, sm_ir k)
+{
+    return repeat(k, e->step);
+}
 
 sm_ir sm_emit_kvec(const sm_emit *e, LLVMTypeRef t, int64_t v)
 {
     return repeat(LLVMConstInt(t, (uint64_t)v, 1), e->step);
 }
 
-sm_ir sm_emit_true(const sm_emit *e) { return repeat(LLVMConstAllOnes(e->i1), e->step); }
+sm_ir sm_emit_true(const sm_emit *e)
+{
+    return repeat(LLVMConstAllOnes(e->i1), e->step);
+}
 
 sm_ir sm_emit_kvec128(const sm_emit *e, sm_i128 v, unsigned bits)
 {
     uint64_t words[2] = {(uint64_t)v, (uint64_t)((sm_u128)v >> 64)};
-    return repeat(LLVMConstIntOfArbitraryPrecision(sm_emit_int(e, bits), bits > 64 ? 2 : 1, words), e->step);
+    return repeat(LLVMConstIntOfArbitraryPrecision(sm_emit_int(e, bits), bits > 64 ? 2 : 1, words),
+                  e->step);
 }
 
 sm_ir sm_emit_kreal(const sm_emit *e, LLVMTypeRef t, double v)
@@ -71,7 +85,8 @@ sm_ir sm_emit_splat(const sm_emit *e, LLVMBuilderRef b, sm_ir x)
     if (e->step == 1) return x;
     LLVMTypeRef vt = sm_emit_vec(e, LLVMTypeOf(x));
     sm_ir v = LLVMBuildInsertElement(b, LLVMGetPoison(vt), x, sm_emit_k64(e, 0), "");
-    return LLVMBuildShuffleVector(b, v, LLVMGetPoison(vt), LLVMConstNull(sm_emit_vec(e, e->i32)), "");
+    return LLVMBuildShuffleVector(b, v, LLVMGetPoison(vt), LLVMConstNull(sm_emit_vec(e, e->i32)),
+                                  "");
 }
 
 sm_ir sm_emit_piece(const sm_emit *e, sm_ir v, uint32_t have, uint32_t from, uint32_t n)
@@ -79,7 +94,8 @@ sm_ir sm_emit_piece(const sm_emit *e, sm_ir v, uint32_t have, uint32_t from, uin
     sm_ir at[SM_BLOCK_ROWS];
     if (have == n) return v;
     for (uint32_t i = 0; i < n; i++) at[i] = sm_emit_k32(e, from + i);
-    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(at, n), "");
+    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(at, n),
+                                  "");
 }
 
 sm_ir sm_emit_call(sm_emit *e, const char *intrinsic, LLVMTypeRef overload, sm_ir *args, unsigned n)
@@ -89,12 +105,15 @@ sm_ir sm_emit_call(sm_emit *e, const char *intrinsic, LLVMTypeRef overload, sm_i
     return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->ctx, id, &overload, 1), f, args, n, "");
 }
 
-/* ---- masks ------------------------------------------------------------------------------------------------ */
+/* ---- masks
+ * ------------------------------------------------------------------------------------------------
+ */
 
 sm_ir sm_emit_mask_from_bits(sm_emit *e, sm_ir word, uint32_t sub)
 {
     if (e->step == 1) {
-        sm_ir lane = LLVMBuildAnd(e->b, LLVMBuildTrunc(e->b, e->row[0], e->i32, ""), sm_emit_k32(e, 31), "");
+        sm_ir lane =
+            LLVMBuildAnd(e->b, LLVMBuildTrunc(e->b, e->row[0], e->i32, ""), sm_emit_k32(e, 31), "");
         return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, word, lane, ""), e->i1, "");
     }
     sm_ir w = sub ? LLVMBuildLShr(e->b, word, sm_emit_k32(e, sub * e->step), "") : word;
@@ -134,7 +153,7 @@ sm_ir sm_emit_or(const sm_emit *e, sm_ir a, sm_ir b)
 sm_ir sm_emit_andnot(const sm_emit *e, sm_ir a, sm_ir b)
 {
     sm_ir not = LLVMBuildNot(e->b, b, "");
-    return a ? LLVMBuildAnd(e->b, a, not, "") : not;
+    return a ? LLVMBuildAnd(e->b, a, not, "") : not ;
 }
 
 const sm_mask *sm_emit_narrow(sm_emit *e, const sm_mask *m, sm_ir by)
@@ -147,7 +166,9 @@ const sm_mask *sm_emit_narrow(sm_emit *e, const sm_mask *m, sm_ir by)
     return n;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * -----------------------------------------------------------------------------------------------
+ */
 
 sm_ir sm_emit_at(const sm_emit *e, LLVMBuilderRef b, sm_ir p, uint64_t bytes)
 {

@@ -1,6 +1,6 @@
-/* CALL operations: the body is called for the rows of a mask, with arguments and result in arrays of 32 on the
- * stack. Plain columns and constants are not copied: the body reads the column itself, or an array that was filled once.
- * Read emit.h first. */
+/* CALL operations: the body is called for the rows of a mask, with arguments and result in arrays
+ * of 32 on the stack. Plain columns and constants are not copied: the body reads the column itself,
+ * or an array that was filled once. Read emit.h first. */
 #include "emit.h"
 
 enum { ROOM_BYTES = SM_BLOCK_ROWS * 16 };
@@ -15,7 +15,8 @@ static sm_ir room(sm_emit *e, unsigned i)
 static sm_ir part(sm_emit *e, sm_ir array, uint32_t bytes, uint32_t sub)
 {
     if (e->step > 1) return sm_emit_at(e, e->b, array, (uint64_t)sub * e->step * bytes);
-    sm_ir at = LLVMBuildMul(e->b, LLVMBuildAnd(e->b, e->row[0], sm_emit_k64(e, 31), ""), sm_emit_k64(e, bytes), "");
+    sm_ir at = LLVMBuildMul(e->b, LLVMBuildAnd(e->b, e->row[0], sm_emit_k64(e, 31), ""),
+                            sm_emit_k64(e, bytes), "");
     return LLVMBuildInBoundsGEP2(e->b, e->i8, array, &at, 1, "");
 }
 
@@ -50,9 +51,12 @@ sm_lanes sm_emit_reload(sm_emit *e, sm_phys phys, sm_form f, sm_ir array, uint32
         l.v = sm_emit_to_bits(e, sm_emit_low_words(e, p), 64, f.bits);
         return l;
     }
-    LLVMTypeRef t = phys == SM_PHYS_F32 ? e->f32 : phys == SM_PHYS_F64 ? e->f64 : sm_emit_int(e, bytes * 8);
+    LLVMTypeRef t = phys == SM_PHYS_F32   ? e->f32
+                    : phys == SM_PHYS_F64 ? e->f64
+                                          : sm_emit_int(e, bytes * 8);
     l.v = sm_emit_load(e, e->b, sm_emit_vec(e, t), p, bytes < 8 ? bytes : 8);
-    if (f.kind == SM_FORM_BOOL) l.v = LLVMBuildICmp(e->b, LLVMIntNE, l.v, LLVMConstNull(LLVMTypeOf(l.v)), "");
+    if (f.kind == SM_FORM_BOOL)
+        l.v = LLVMBuildICmp(e->b, LLVMIntNE, l.v, LLVMConstNull(LLVMTypeOf(l.v)), "");
     if (f.kind == SM_FORM_INT) l.v = sm_emit_to_bits(e, l.v, bytes * 8, f.bits);
     return l;
 }
@@ -62,7 +66,8 @@ static int32_t plain_column(const sm_emit *e, const sm_expr *x, sm_phys phys)
 {
     if (x->kind != SM_EXPR_COLUMN) return -1;
     int32_t src = e->s->env[e->at_step][x->column].src;
-    if (src < 0 || e->s->cols[src].enc != SM_ENC_PLAIN || e->s->cols[src].phys != phys || phys == SM_PHYS_BOOL)
+    if (src < 0 || e->s->cols[src].enc != SM_ENC_PLAIN || e->s->cols[src].phys != phys ||
+        phys == SM_PHYS_BOOL)
         return -1;
     return src;
 }
@@ -95,8 +100,10 @@ static sm_ir argument(sm_emit *e, const sm_op_site *at, unsigned i)
     return room(e, i);
 }
 
-/* Calls the lanes form of an operation, whose arguments' arrays are in `list`, and reloads the result. */
-static sm_ir call_lanes(sm_emit *e, sm_op op, const int32_t *imm, sm_ir list, uint32_t sub, sm_ir mask, sm_lanes *out)
+/* Calls the lanes form of an operation, whose arguments' arrays are in `list`, and reloads the
+ * result. */
+static sm_ir call_lanes(sm_emit *e, sm_op op, const int32_t *imm, sm_ir list, uint32_t sub,
+                        sm_ir mask, sm_lanes *out)
 {
     sm_ir result = room(e, 3);
     for (unsigned i = 0; i < 2; i++)
@@ -121,7 +128,8 @@ void sm_emit_call_op(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     if (at->check) sm_emit_fail(e, sm_emit_mask_from_bits(e, failed, at->sub), at->sub, at->m);
 }
 
-void sm_emit_call_body(sm_emit *e, sm_op op, int32_t imm, const sm_lanes *a, uint32_t sub, sm_ir mask, sm_lanes *out)
+void sm_emit_call_body(sm_emit *e, sm_op op, int32_t imm, const sm_lanes *a, uint32_t sub,
+                       sm_ir mask, sm_lanes *out)
 {
     sm_ir list = sm_emit_room(e, sizeof(void *), 8);
     sm_emit_spill(e, a, sm_jit_code_phys(e->host->ops[op].args[0]), room(e, 0), sub);

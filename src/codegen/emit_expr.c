@@ -1,12 +1,13 @@
-/* Expressions to lanes: three-valued logic, control flow as narrowed masks, and the reuse of what was emitted
- * before. Read emit.h first; the operations themselves are in emit_ops_*.c. */
+/* Expressions to lanes: three-valued logic, control flow as narrowed masks, and the reuse of what
+ * was emitted before. Read emit.h first; the operations themselves are in emit_ops_*.c. */
 #include "emit.h"
 
 struct sm_known {
     const sm_expr *x;
     uint32_t sub;
     const sm_mask *m;
-    bool anywhere; /* good under any mask: cannot fail, and reads no memory that depends on the mask */
+    bool anywhere; /* good under any mask: cannot fail, and reads no memory that depends on the mask
+                    */
     sm_lanes l;
     sm_known *next;
 };
@@ -27,14 +28,17 @@ static bool any_mask(const sm_shape *s, const sm_expr *x)
     return true;
 }
 
-static const sm_lanes *find_known(const sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m)
+static const sm_lanes *find_known(const sm_emit *e, const sm_expr *x, uint32_t sub,
+                                  const sm_mask *m)
 {
     for (const sm_known *k = e->known; k; k = k->next)
-        if (k->sub == sub && (k->anywhere || within(m, k->m)) && sm_jit_expr_equal(k->x, x)) return &k->l;
+        if (k->sub == sub && (k->anywhere || within(m, k->m)) && sm_jit_expr_equal(k->x, x))
+            return &k->l;
     return NULL;
 }
 
-static void remember(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m, const sm_lanes *l)
+static void remember(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m,
+                     const sm_lanes *l)
 {
     sm_known *k = sm_jit_pool_get(e->pool, sizeof *k);
     if (!k) return;
@@ -67,7 +71,8 @@ sm_lanes sm_emit_select(sm_emit *e, sm_ir take, sm_lanes a, sm_lanes b, sm_form 
     sm_ir words = f.kind == SM_FORM_PAIR ? sm_emit_twice(e, take) : take;
     out.v = LLVMBuildSelect(e->b, words, a.v, b.v, "");
     if (a.valid || b.valid)
-        out.valid = LLVMBuildSelect(e->b, take, a.valid ? a.valid : sm_emit_true(e), b.valid ? b.valid : sm_emit_true(e), "");
+        out.valid = LLVMBuildSelect(e->b, take, a.valid ? a.valid : sm_emit_true(e),
+                                    b.valid ? b.valid : sm_emit_true(e), "");
     return out;
 }
 
@@ -80,11 +85,16 @@ sm_lanes sm_emit_canonical(sm_emit *e, sm_lanes l)
     return l;
 }
 
-/* ---- control flow ----------------------------------------------------------------------------------------- */
+/* ---- control flow
+ * ----------------------------------------------------------------------------------------- */
 
-static bool needs_mask(const sm_emit *e, const sm_expr *x) { return !any_mask(e->s, x); }
+static bool needs_mask(const sm_emit *e, const sm_expr *x)
+{
+    return !any_mask(e->s, x);
+}
 
-/* AND: t = all so far TRUE, f = some is FALSE; later arguments count where none is FALSE. OR is its mirror. */
+/* AND: t = all so far TRUE, f = some is FALSE; later arguments count where none is FALSE. OR is its
+ * mirror. */
 static sm_lanes logic(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m)
 {
     bool is_and = x->kind == SM_EXPR_AND, nullable = false;
@@ -96,7 +106,7 @@ static sm_lanes logic(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask 
         sm_lanes a = sm_emit_expr(e, x->args[i], sub, am);
         sm_ir not = LLVMBuildNot(e->b, a.v, "");
         sm_ir at = a.valid ? LLVMBuildAnd(e->b, a.v, a.valid, "") : a.v;
-        sm_ir af = a.valid ? LLVMBuildAnd(e->b, not, a.valid, "") : not;
+        sm_ir af = a.valid ? LLVMBuildAnd(e->b, not, a.valid, "") : not ;
         nullable |= a.valid != NULL;
         if (!i) {
             t = at;
@@ -106,7 +116,8 @@ static sm_lanes logic(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask 
             f = is_and ? LLVMBuildOr(e->b, f, af, "") : LLVMBuildAnd(e->b, f, af, "");
         }
     }
-    return (sm_lanes){.v = t, .valid = nullable ? LLVMBuildOr(e->b, t, f, "") : NULL, .form = {SM_FORM_BOOL, 1}};
+    return (sm_lanes){
+        .v = t, .valid = nullable ? LLVMBuildOr(e->b, t, f, "") : NULL, .form = {SM_FORM_BOOL, 1}};
 }
 
 static sm_lanes choose(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m)
@@ -115,7 +126,8 @@ static sm_lanes choose(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask
     sm_lanes *value = sm_jit_pool_get(e->pool, (n + 1) * sizeof *value);
     sm_ir *take = sm_jit_pool_get(e->pool, (n + 1) * sizeof *take);
     sm_ir rest = NULL; /* rows that no condition has taken */
-    if (!value || !take) return (sm_lanes){.v = LLVMConstNull(sm_emit_vec(e, e->i1)), .form = {SM_FORM_BOOL, 1}};
+    if (!value || !take)
+        return (sm_lanes){.v = LLVMConstNull(sm_emit_vec(e, e->i1)), .form = {SM_FORM_BOOL, 1}};
     for (uint32_t i = 0; i < n; i++) {
         const sm_expr *cx = x->args[2 * i], *vx = x->args[2 * i + 1];
         const sm_mask *cm = needs_mask(e, cx) ? sm_emit_narrow(e, m, rest) : m;
@@ -140,7 +152,8 @@ static sm_lanes coalesce(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_ma
     for (uint32_t i = 1; i < x->n_args && out.valid; i++) {
         const sm_expr *a = x->args[i];
         sm_ir missing = LLVMBuildNot(e->b, out.valid, "");
-        sm_lanes next = sm_emit_expr(e, a, sub, needs_mask(e, a) ? sm_emit_narrow(e, m, missing) : m);
+        sm_lanes next =
+            sm_emit_expr(e, a, sub, needs_mask(e, a) ? sm_emit_narrow(e, m, missing) : m);
         sm_ir had = out.valid;
         sm_lanes first = out;
         first.valid = NULL;
@@ -150,7 +163,8 @@ static sm_lanes coalesce(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_ma
     return out;
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------- */
+/* ---- operations
+ * ------------------------------------------------------------------------------------------- */
 
 static sm_lanes operation(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m)
 {
@@ -163,18 +177,22 @@ static sm_lanes operation(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_m
         if (a[i].form.kind != want.kind) a[i] = sm_emit_as(e, a[i], want);
         valid = sm_emit_and(e, valid, a[i].valid);
     }
-    sm_op_site at = {x, sub, sm_emit_narrow(e, m, valid), a, op->can_fail && x->can_fail && !x->no_check};
+    sm_op_site at = {x, sub, sm_emit_narrow(e, m, valid), a,
+                     op->can_fail && x->can_fail && !x->no_check};
     sm_op_emit emit = sm_emit_int_op(x->op);
     if (!emit) emit = sm_emit_float_op(x->op);
-    if (emit) emit(e, &at, &out);
-    else sm_emit_call_op(e, &at, &out);
+    if (emit)
+        emit(e, &at, &out);
+    else
+        sm_emit_call_op(e, &at, &out);
     out.valid = valid;
     return out;
 }
 
 sm_lanes sm_emit_expr(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m)
 {
-    if (x->kind == SM_EXPR_CONST && sm_shape_const(e->s, x) < e->s->n_consts) return sm_emit_const(e, x);
+    if (x->kind == SM_EXPR_CONST && sm_shape_const(e->s, x) < e->s->n_consts)
+        return sm_emit_const(e, x);
     if (x->kind == SM_EXPR_COLUMN) return sm_emit_column(e, x->column, sub);
     const sm_lanes *known = find_known(e, x, sub, m);
     if (known) return *known;

@@ -1,5 +1,5 @@
-/* Where values come from: columns in each encoding, constants, tables over dictionary entries. Everything is
- * loaded at most once a block. Read emit.h first. */
+/* Where values come from: columns in each encoding, constants, tables over dictionary entries.
+ * Everything is loaded at most once a block. Read emit.h first. */
 #include "emit.h"
 
 /* Address of S values of so many bytes, beginning at vector sub's first row. */
@@ -27,7 +27,8 @@ sm_ir sm_emit_twice(const sm_emit *e, sm_ir v)
         return LLVMBuildInsertElement(e->b, one, v, sm_emit_k64(e, 1), "");
     }
     for (uint32_t i = 0; i < 2 * e->step; i++) at[i] = sm_emit_k32(e, i / 2);
-    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(at, 2 * e->step), "");
+    return LLVMBuildShuffleVector(e->b, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                  LLVMConstVector(at, 2 * e->step), "");
 }
 
 sm_ir sm_emit_wide_words(const sm_emit *e, sm_ir v)
@@ -47,15 +48,18 @@ sm_ir sm_emit_low_words(sm_emit *e, sm_ir p)
     if (e->step == 1) return sm_emit_load(e, e->b, e->i64, p, 8);
     for (uint32_t i = 0; i < e->step; i++) even[i] = sm_emit_k32(e, 2 * i);
     sm_ir both = sm_emit_load(e, e->b, LLVMVectorType(e->i64, 2 * e->step), p, 8);
-    return LLVMBuildShuffleVector(e->b, both, LLVMGetPoison(LLVMTypeOf(both)), LLVMConstVector(even, e->step), "");
+    return LLVMBuildShuffleVector(e->b, both, LLVMGetPoison(LLVMTypeOf(both)),
+                                  LLVMConstVector(even, e->step), "");
 }
 
-/* Unsigned offsets from the column's base, in the width that the values need: bits above it cancel out. */
+/* Unsigned offsets from the column's base, in the width that the values need: bits above it cancel
+ * out. */
 static sm_ir load_narrow(sm_emit *e, uint32_t src, uint32_t sub)
 {
     const sm_src_col *c = &e->s->cols[src];
     unsigned bits = c->form.bits, stored = c->width * 8u;
-    sm_ir v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, stored)), rows_at(e, src, c->width, sub), c->width);
+    sm_ir v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, stored)),
+                           rows_at(e, src, c->width, sub), c->width);
     LLVMTypeRef t = sm_emit_vec(e, sm_emit_int(e, bits));
     if (bits > stored) v = LLVMBuildZExt(e->b, v, t, "");
     if (bits < stored) v = LLVMBuildTrunc(e->b, v, t, "");
@@ -67,15 +71,18 @@ static sm_ir load_int(sm_emit *e, uint32_t src, uint32_t sub)
     const sm_src_col *c = &e->s->cols[src];
     uint32_t bytes = (uint32_t)sm_jit_phys_bytes(c->phys);
     sm_ir p = rows_at(e, src, bytes, sub);
-    if (bytes == 16 && c->form.bits <= 64) return sm_emit_to_bits(e, sm_emit_low_words(e, p), 64, c->form.bits);
-    sm_ir v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, bytes * 8)), p, bytes < 8 ? bytes : 8);
+    if (bytes == 16 && c->form.bits <= 64)
+        return sm_emit_to_bits(e, sm_emit_low_words(e, p), 64, c->form.bits);
+    sm_ir v =
+        sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, bytes * 8)), p, bytes < 8 ? bytes : 8);
     return sm_emit_to_bits(e, v, bytes * 8, c->form.bits);
 }
 
 static sm_ir load_codes(sm_emit *e, uint32_t src, uint32_t sub)
 {
     uint32_t width = e->s->cols[src].width;
-    sm_ir v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, width * 8)), rows_at(e, src, width, sub), width);
+    sm_ir v = sm_emit_load(e, e->b, sm_emit_vec(e, sm_emit_int(e, width * 8)),
+                           rows_at(e, src, width, sub), width);
     return LLVMBuildZExt(e->b, v, sm_emit_vec(e, e->i32), "");
 }
 
@@ -100,12 +107,14 @@ static sm_lanes *load_source(sm_emit *e, uint32_t src, uint32_t sub)
         l->v = load_int(e, src, sub);
     } else {
         uint32_t bytes = c->form.bits / 8u;
-        l->v = sm_emit_load(e, e->b, sm_emit_form_vec(e, c->form), rows_at(e, src, bytes, sub), bytes);
+        l->v =
+            sm_emit_load(e, e->b, sm_emit_form_vec(e, c->form), rows_at(e, src, bytes, sub), bytes);
     }
     return l;
 }
 
-/* What is at base + at (bytes, one for each element of vt); elements outside the mask are not read. */
+/* What is at base + at (bytes, one for each element of vt); elements outside the mask are not read.
+ */
 static sm_ir gather_at(sm_emit *e, LLVMTypeRef vt, sm_ir base, sm_ir at, sm_ir mask)
 {
     uint32_t n = LLVMGetVectorSize(vt);
@@ -127,7 +136,8 @@ static sm_ir gather(sm_emit *e, sm_form f, sm_ir base, sm_ir index, sm_ir mask)
     at = LLVMBuildMul(e->b, at, sm_emit_kvec(e, e->i64, pair ? 16 : f.bits / 8), "");
     if (e->step == 1) {
         if (mask) at = LLVMBuildSelect(e->b, mask, at, sm_emit_k64(e, 0), "");
-        return sm_emit_load(e, e->b, sm_emit_form_vec(e, f), LLVMBuildGEP2(e->b, e->i8, base, &at, 1, ""), 4);
+        return sm_emit_load(e, e->b, sm_emit_form_vec(e, f),
+                            LLVMBuildGEP2(e->b, e->i8, base, &at, 1, ""), 4);
     }
     if (!pair) return gather_at(e, sm_emit_form_vec(e, f), base, at, mask);
     sm_ir words[2 * SM_BLOCK_ROWS];
@@ -162,7 +172,8 @@ sm_lanes sm_emit_column(sm_emit *e, uint32_t column, uint32_t sub)
     return *load_source(e, (uint32_t)src, sub);
 }
 
-/* ---- constants -------------------------------------------------------------------------------------------- */
+/* ---- constants
+ * -------------------------------------------------------------------------------------------- */
 
 sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x)
 {
@@ -183,7 +194,8 @@ sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x)
     if (f.kind == SM_FORM_PAIR) {
         sm_ir at[2 * SM_BLOCK_ROWS], v = sm_emit_load(e, e->hoist, LLVMVectorType(e->i64, 2), p, 8);
         for (uint32_t k = 0; k < 2 * e->step; k++) at[k] = sm_emit_k32(e, k % 2);
-        l->v = LLVMBuildShuffleVector(e->hoist, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(at, 2 * e->step), "");
+        l->v = LLVMBuildShuffleVector(e->hoist, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                      LLVMConstVector(at, 2 * e->step), "");
     } else if (f.kind == SM_FORM_BOOL) {
         sm_ir v = LLVMBuildTrunc(e->hoist, sm_emit_load(e, e->hoist, e->i8, p, 8), e->i1, "");
         l->v = sm_emit_splat(e, e->hoist, v);
@@ -193,11 +205,13 @@ sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x)
     return *l;
 }
 
-/* ---- dictionary tables ------------------------------------------------------------------------------------ */
+/* ---- dictionary tables
+ * ------------------------------------------------------------------------------------ */
 
 static sm_ir slot(sm_emit *e, LLVMTypeRef t, uint32_t slot)
 {
-    return sm_emit_load(e, e->hoist, t, sm_emit_at(e, e->hoist, e->consts, (uint64_t)slot * SM_SLOT_BYTES), 8);
+    return sm_emit_load(e, e->hoist, t,
+                        sm_emit_at(e, e->hoist, e->consts, (uint64_t)slot * SM_SLOT_BYTES), 8);
 }
 
 /* Bit `code` of a word that every row sees. */
@@ -212,7 +226,8 @@ static sm_ir bit_of_word(sm_emit *e, sm_ir word, unsigned bits, sm_ir code)
 
 static sm_ir bit_of_map(sm_emit *e, sm_ir map, sm_ir code, sm_ir mask)
 {
-    sm_ir word = gather(e, (sm_form){SM_FORM_INT, 32}, map, LLVMBuildLShr(e->b, code, sm_emit_kvec(e, e->i32, 5), ""), mask);
+    sm_ir word = gather(e, (sm_form){SM_FORM_INT, 32}, map,
+                        LLVMBuildLShr(e->b, code, sm_emit_kvec(e, e->i32, 5), ""), mask);
     sm_ir at = LLVMBuildAnd(e->b, code, sm_emit_kvec(e, e->i32, 31), "");
     return LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, word, at, ""), sm_emit_vec(e, e->i1), "");
 }

@@ -1,8 +1,9 @@
-/* Emitters of operations on integers, decimals, dates and booleans: one function per kind of operation, one table
- * by operation. The one idea: a result is computed in the lane width that its proved range needs, for sums and
- * products without looking at the arguments' upper bits, since those cancel out; a checked operation is computed
- * in its type's own width. A check may refuse a row that is fine (the row tier looks again), never the reverse.
- * Bodies: src/runtime/ops_number.h, ops_decimal.h, ops_datetime.h. Read emit.h first. */
+/* Emitters of operations on integers, decimals, dates and booleans: one function per kind of
+ * operation, one table by operation. The one idea: a result is computed in the lane width that its
+ * proved range needs, for sums and products without looking at the arguments' upper bits, since
+ * those cancel out; a checked operation is computed in its type's own width. A check may refuse a
+ * row that is fine (the row tier looks again), never the reverse. Bodies: src/runtime/ops_number.h,
+ * ops_decimal.h, ops_datetime.h. Read emit.h first. */
 #include "emit.h"
 
 #define DAY_US INT64_C(86400000000)
@@ -14,13 +15,34 @@ static sm_ir arg(sm_emit *e, const sm_lanes *a, unsigned bits)
     return sm_emit_to_bits(e, a->v, a->form.bits, bits);
 }
 
-static sm_ir icmp(sm_emit *e, LLVMIntPredicate p, sm_ir a, sm_ir b) { return LLVMBuildICmp(e->b, p, a, b, ""); }
-static sm_ir kint(sm_emit *e, unsigned bits, sm_i128 v) { return sm_emit_kvec128(e, v, bits); }
-static sm_ir ior(sm_emit *e, sm_ir a, sm_ir b) { return LLVMBuildOr(e->b, a, b, ""); }
-static sm_ir iand(sm_emit *e, sm_ir a, sm_ir b) { return LLVMBuildAnd(e->b, a, b, ""); }
-static sm_ir ixor(sm_emit *e, sm_ir a, sm_ir b) { return LLVMBuildXor(e->b, a, b, ""); }
-static sm_ir pick(sm_emit *e, sm_ir c, sm_ir a, sm_ir b) { return LLVMBuildSelect(e->b, c, a, b, ""); }
-static sm_ir negative(sm_emit *e, sm_ir v) { return icmp(e, LLVMIntSLT, v, LLVMConstNull(LLVMTypeOf(v))); }
+static sm_ir icmp(sm_emit *e, LLVMIntPredicate p, sm_ir a, sm_ir b)
+{
+    return LLVMBuildICmp(e->b, p, a, b, "");
+}
+static sm_ir kint(sm_emit *e, unsigned bits, sm_i128 v)
+{
+    return sm_emit_kvec128(e, v, bits);
+}
+static sm_ir ior(sm_emit *e, sm_ir a, sm_ir b)
+{
+    return LLVMBuildOr(e->b, a, b, "");
+}
+static sm_ir iand(sm_emit *e, sm_ir a, sm_ir b)
+{
+    return LLVMBuildAnd(e->b, a, b, "");
+}
+static sm_ir ixor(sm_emit *e, sm_ir a, sm_ir b)
+{
+    return LLVMBuildXor(e->b, a, b, "");
+}
+static sm_ir pick(sm_emit *e, sm_ir c, sm_ir a, sm_ir b)
+{
+    return LLVMBuildSelect(e->b, c, a, b, "");
+}
+static sm_ir negative(sm_emit *e, sm_ir v)
+{
+    return icmp(e, LLVMIntSLT, v, LLVMConstNull(LLVMTypeOf(v)));
+}
 
 static sm_i128 pow10_of(int n)
 {
@@ -38,16 +60,21 @@ static unsigned type_bits(const sm_emit *e, const sm_op_site *at)
 
 static sm_ir outside(sm_emit *e, sm_ir v, unsigned bits, sm_i128 lo, sm_i128 hi)
 {
-    return ior(e, icmp(e, LLVMIntSLT, v, kint(e, bits, lo)), icmp(e, LLVMIntSGT, v, kint(e, bits, hi)));
+    return ior(e, icmp(e, LLVMIntSLT, v, kint(e, bits, lo)),
+               icmp(e, LLVMIntSGT, v, kint(e, bits, hi)));
 }
 
-static sm_i128 type_max(unsigned bits) { return (sm_i128)(((sm_u128)1 << (bits - 1)) - 1); }
+static sm_i128 type_max(unsigned bits)
+{
+    return (sm_i128)(((sm_u128)1 << (bits - 1)) - 1);
+}
 
 /* Gives v (of `bits`) as the result; a small type's values, and 38 digits, are looked at here. */
 static void finish(sm_emit *e, const sm_op_site *at, sm_lanes *out, sm_ir v, unsigned bits)
 {
     unsigned t = type_bits(e, at);
-    if (at->check && t < bits) sm_emit_fail(e, outside(e, v, bits, -type_max(t) - 1, type_max(t)), at->sub, at->m);
+    if (at->check && t < bits)
+        sm_emit_fail(e, outside(e, v, bits, -type_max(t) - 1, type_max(t)), at->sub, at->m);
     if (at->check && t == 128) {
         sm_i128 limit = pow10_of(SM_DEC_MAX_DIGITS) - 1;
         sm_emit_fail(e, outside(e, v, bits, -limit, limit), at->sub, at->m);
@@ -55,7 +82,8 @@ static void finish(sm_emit *e, const sm_op_site *at, sm_lanes *out, sm_ir v, uns
     out->v = sm_emit_to_bits(e, v, bits, out->form.bits);
 }
 
-/* Width to compute in: the result's, or the type's if overflow must be seen (16 bits: seen in 32). */
+/* Width to compute in: the result's, or the type's if overflow must be seen (16 bits: seen in 32).
+ */
 static unsigned work_bits(const sm_emit *e, const sm_op_site *at, const sm_lanes *out)
 {
     if (!at->check) return out->form.bits;
@@ -69,14 +97,21 @@ static void add_sub(sm_emit *e, const sm_op_site *at, sm_lanes *out, bool sub)
     sm_ir a = arg(e, &at->a[0], bits), b = arg(e, &at->a[1], bits);
     sm_ir r = sub ? LLVMBuildSub(e->b, a, b, "") : LLVMBuildAdd(e->b, a, b, "");
     if (at->check && t == bits) {
-        sm_ir wraps = sub ? iand(e, ixor(e, a, b), ixor(e, a, r)) : iand(e, ixor(e, a, r), ixor(e, b, r));
+        sm_ir wraps =
+            sub ? iand(e, ixor(e, a, b), ixor(e, a, r)) : iand(e, ixor(e, a, r), ixor(e, b, r));
         sm_emit_fail(e, negative(e, wraps), at->sub, at->m);
     }
     finish(e, at, out, r, bits);
 }
 
-static void op_add(sm_emit *e, const sm_op_site *at, sm_lanes *out) { add_sub(e, at, out, false); }
-static void op_sub(sm_emit *e, const sm_op_site *at, sm_lanes *out) { add_sub(e, at, out, true); }
+static void op_add(sm_emit *e, const sm_op_site *at, sm_lanes *out)
+{
+    add_sub(e, at, out, false);
+}
+static void op_sub(sm_emit *e, const sm_op_site *at, sm_lanes *out)
+{
+    add_sub(e, at, out, true);
+}
 
 static sm_ir magnitude(sm_emit *e, sm_ir v)
 {
@@ -100,11 +135,15 @@ static void op_mul(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     sm_ir a = arg(e, &at->a[0], bits), b = arg(e, &at->a[1], bits);
     sm_ir r = LLVMBuildMul(e->b, a, b, "");
     if (at->check && bits == 64 && t == 64) {
-        /* The float product is off by less than 2^-50 of itself: below this bound nothing wrapped. */
+        /* The float product is off by less than 2^-50 of itself: below this bound nothing wrapped.
+         */
         LLVMTypeRef ft = sm_emit_vec(e, e->f64);
-        sm_ir f = LLVMBuildFMul(e->b, LLVMBuildSIToFP(e->b, a, ft, ""), LLVMBuildSIToFP(e->b, b, ft, ""), "");
+        sm_ir f = LLVMBuildFMul(e->b, LLVMBuildSIToFP(e->b, a, ft, ""),
+                                LLVMBuildSIToFP(e->b, b, ft, ""), "");
         f = sm_emit_call(e, "llvm.fabs", ft, &f, 1);
-        sm_emit_fail(e, LLVMBuildFCmp(e->b, LLVMRealOGE, f, sm_emit_kreal(e, e->f64, 9223372036854700000.0), ""),
+        sm_emit_fail(e,
+                     LLVMBuildFCmp(e->b, LLVMRealOGE, f,
+                                   sm_emit_kreal(e, e->f64, 9223372036854700000.0), ""),
                      at->sub, at->m);
     }
     if (at->check && t == 128) sm_emit_fail(e, might_reach_126(e, a, b), at->sub, at->m);
@@ -122,11 +161,13 @@ static sm_ir quotient(sm_emit *e, sm_ir a, sm_ir b, unsigned bits, unsigned out_
     if (bits != 32) return sm_emit_to_bits(e, LLVMBuildSDiv(e->b, a, b, ""), bits, out_bits);
     unsigned int_bits = out_bits < 64 ? out_bits : 64;
     LLVMTypeRef ft = sm_emit_vec(e, e->f64), it = sm_emit_vec(e, sm_emit_int(e, int_bits));
-    sm_ir q = LLVMBuildFDiv(e->b, LLVMBuildSIToFP(e->b, a, ft, ""), LLVMBuildSIToFP(e->b, b, ft, ""), "");
+    sm_ir q =
+        LLVMBuildFDiv(e->b, LLVMBuildSIToFP(e->b, a, ft, ""), LLVMBuildSIToFP(e->b, b, ft, ""), "");
     return sm_emit_to_bits(e, LLVMBuildFPToSI(e->b, q, it, ""), int_bits, out_bits);
 }
 
-/* Dividing traps for a zero, and for the least number by -1: such divisors become 1, dead rows' and NULLs' too. */
+/* Dividing traps for a zero, and for the least number by -1: such divisors become 1, dead rows' and
+ * NULLs' too. */
 static void op_div(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
     unsigned bits = wider(&at->a[0], &at->a[1]), t = type_bits(e, at);
@@ -147,11 +188,13 @@ static void op_mod(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
     unsigned bits = wider(&at->a[0], &at->a[1]);
     sm_ir a = arg(e, &at->a[0], bits), b = arg(e, &at->a[1], bits);
-    sm_ir zero = icmp(e, LLVMIntEQ, b, kint(e, bits, 0)), minus = icmp(e, LLVMIntEQ, b, kint(e, bits, -1));
+    sm_ir zero = icmp(e, LLVMIntEQ, b, kint(e, bits, 0)),
+          minus = icmp(e, LLVMIntEQ, b, kint(e, bits, -1));
     if (at->check) sm_emit_fail(e, zero, at->sub, at->m);
     b = pick(e, ior(e, zero, minus), kint(e, bits, 1), b); /* x % -1 is x % 1 */
-    sm_ir r = bits != 32 ? LLVMBuildSRem(e->b, a, b, "")
-                         : LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, quotient(e, a, b, 32, 32), b, ""), "");
+    sm_ir r = bits != 32
+                  ? LLVMBuildSRem(e->b, a, b, "")
+                  : LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, quotient(e, a, b, 32, 32), b, ""), "");
     out->v = sm_emit_to_bits(e, r, bits, out->form.bits);
 }
 
@@ -174,14 +217,16 @@ static void op_abs(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     finish(e, at, out, magnitude(e, a), bits);
 }
 
-/* ---- decimals --------------------------------------------------------------------------------------------- */
+/* ---- decimals
+ * --------------------------------------------------------------------------------------------- */
 
 static void op_up(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
     unsigned bits = work_bits(e, at, out);
     sm_i128 p = pow10_of(at->x->imm[0]);
     sm_ir a = arg(e, &at->a[0], bits), k = kint(e, bits, p);
-    if (at->check) sm_emit_fail(e, might_reach_126(e, a, k), at->sub, at->m); /* only D128 is checked */
+    if (at->check)
+        sm_emit_fail(e, might_reach_126(e, a, k), at->sub, at->m); /* only D128 is checked */
     finish(e, at, out, LLVMBuildMul(e->b, a, k, ""), bits);
 }
 
@@ -194,7 +239,8 @@ static void op_down(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     unsigned bits = 64;
     sm_i128 p = pow10_of(at->x->imm[0]);
     sm_ir a = arg(e, &at->a[0], bits), k = kint(e, bits, p), q = LLVMBuildSDiv(e->b, a, k, "");
-    sm_ir r2 = LLVMBuildMul(e->b, LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, q, k, ""), ""), kint(e, bits, 2), "");
+    sm_ir r2 = LLVMBuildMul(e->b, LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, q, k, ""), ""),
+                            kint(e, bits, 2), "");
     LLVMTypeRef t = LLVMTypeOf(a);
     sm_ir up = LLVMBuildZExt(e->b, icmp(e, LLVMIntSGE, r2, k), t, "");
     sm_ir down = LLVMBuildZExt(e->b, icmp(e, LLVMIntSLE, r2, kint(e, bits, -p)), t, "");
@@ -211,7 +257,9 @@ static void op_fit(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     out->v = sm_emit_to_bits(e, at->a[0].v, bits, out->form.bits);
 }
 
-/* ---- casts ------------------------------------------------------------------------------------------------ */
+/* ---- casts
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void op_same(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
@@ -222,7 +270,8 @@ static void op_narrow(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
     unsigned bits = at->a[0].form.bits, t = type_bits(e, at);
     if (at->check && t < bits)
-        sm_emit_fail(e, outside(e, at->a[0].v, bits, -type_max(t) - 1, type_max(t)), at->sub, at->m);
+        sm_emit_fail(e, outside(e, at->a[0].v, bits, -type_max(t) - 1, type_max(t)), at->sub,
+                     at->m);
     op_same(e, at, out);
 }
 
@@ -241,42 +290,54 @@ static void op_not(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     out->v = LLVMBuildNot(e->b, at->a[0].v, "");
 }
 
-/* ---- dates ------------------------------------------------------------------------------------------------ */
+/* ---- dates
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void shift_date(sm_emit *e, const sm_op_site *at, sm_lanes *out, bool sub)
 {
     unsigned bits = at->check ? 64 : out->form.bits;
     sm_ir a = arg(e, &at->a[0], bits), b = arg(e, &at->a[1], bits);
     sm_ir r = sub ? LLVMBuildSub(e->b, a, b, "") : LLVMBuildAdd(e->b, a, b, "");
-    if (at->check) sm_emit_fail(e, outside(e, r, bits, DATE_MIN_DAYS, DATE_MAX_DAYS), at->sub, at->m);
+    if (at->check)
+        sm_emit_fail(e, outside(e, r, bits, DATE_MIN_DAYS, DATE_MAX_DAYS), at->sub, at->m);
     out->v = sm_emit_to_bits(e, r, bits, out->form.bits);
 }
 
-static void op_date_add(sm_emit *e, const sm_op_site *at, sm_lanes *out) { shift_date(e, at, out, false); }
-static void op_date_sub(sm_emit *e, const sm_op_site *at, sm_lanes *out) { shift_date(e, at, out, true); }
+static void op_date_add(sm_emit *e, const sm_op_site *at, sm_lanes *out)
+{
+    shift_date(e, at, out, false);
+}
+static void op_date_sub(sm_emit *e, const sm_op_site *at, sm_lanes *out)
+{
+    shift_date(e, at, out, true);
+}
 
 static void op_date_to_ts(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
     unsigned bits = at->a[0].form.bits;
-    if (at->check) sm_emit_fail(e, outside(e, at->a[0].v, bits, DATE_MIN_DAYS, TS_MAX_DAY), at->sub, at->m);
+    if (at->check)
+        sm_emit_fail(e, outside(e, at->a[0].v, bits, DATE_MIN_DAYS, TS_MAX_DAY), at->sub, at->m);
     sm_ir r = LLVMBuildMul(e->b, arg(e, &at->a[0], 64), kint(e, 64, DAY_US), "");
     out->v = sm_emit_to_bits(e, r, 64, out->form.bits);
 }
 
-/* floor(a / 2^13 / 10546875): after the shift at most 51 bits are left, so the double quotient is off by less than its
- * distance to the next integer below. */
+/* floor(a / 2^13 / 10546875): after the shift at most 51 bits are left, so the double quotient is
+ * off by less than its distance to the next integer below. */
 static void op_ts_to_date(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
     static_assert(DAY_US == INT64_C(8192) * 10546875, "the day's factors");
     LLVMTypeRef ft = sm_emit_vec(e, e->f64);
     sm_ir a = LLVMBuildAShr(e->b, arg(e, &at->a[0], 64), kint(e, 64, 13), "");
-    sm_ir q = LLVMBuildFDiv(e->b, LLVMBuildSIToFP(e->b, a, ft, ""), sm_emit_kreal(e, e->f64, 10546875.0), "");
+    sm_ir q = LLVMBuildFDiv(e->b, LLVMBuildSIToFP(e->b, a, ft, ""),
+                            sm_emit_kreal(e, e->f64, 10546875.0), "");
     q = sm_emit_call(e, "llvm.floor", ft, &q, 1);
     sm_ir r = LLVMBuildFPToSI(e->b, q, sm_emit_vec(e, e->i32), "");
     out->v = sm_emit_to_bits(e, r, 32, out->form.bits);
 }
 
-/* ---- comparison ------------------------------------------------------------------------------------------- */
+/* ---- comparison
+ * ------------------------------------------------------------------------------------------- */
 
 static void compare(sm_emit *e, const sm_op_site *at, sm_lanes *out, LLVMIntPredicate p)
 {
@@ -284,14 +345,14 @@ static void compare(sm_emit *e, const sm_op_site *at, sm_lanes *out, LLVMIntPred
     out->v = icmp(e, p, arg(e, &at->a[0], bits), arg(e, &at->a[1], bits));
 }
 
-#define COMPARE(name, P, U)                                                                       \
-    static void op_##name(sm_emit *e, const sm_op_site *at, sm_lanes *out)                        \
-    {                                                                                             \
-        compare(e, at, out, P);                                                                   \
-    }                                                                                             \
-    static void op_##name##_b(sm_emit *e, const sm_op_site *at, sm_lanes *out)                    \
-    {                                                                                             \
-        compare(e, at, out, U);                                                                   \
+#define COMPARE(name, P, U)                                                                        \
+    static void op_##name(sm_emit *e, const sm_op_site *at, sm_lanes *out)                         \
+    {                                                                                              \
+        compare(e, at, out, P);                                                                    \
+    }                                                                                              \
+    static void op_##name##_b(sm_emit *e, const sm_op_site *at, sm_lanes *out)                     \
+    {                                                                                              \
+        compare(e, at, out, U);                                                                    \
     }
 COMPARE(eq, LLVMIntEQ, LLVMIntEQ)
 COMPARE(ne, LLVMIntNE, LLVMIntNE)
@@ -301,34 +362,63 @@ COMPARE(gt, LLVMIntSGT, LLVMIntUGT)
 COMPARE(ge, LLVMIntSGE, LLVMIntUGE)
 #undef COMPARE
 
-/* ---- the table -------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * -------------------------------------------------------------------------------------------- */
 
-#define ARITH(n)                                                                                  \
-    [SM_OP_add_##n] = op_add, [SM_OP_sub_##n] = op_sub, [SM_OP_mul_##n] = op_mul,                 \
+#define ARITH(n)                                                                                   \
+    [SM_OP_add_##n] = op_add, [SM_OP_sub_##n] = op_sub, [SM_OP_mul_##n] = op_mul,                  \
     [SM_OP_neg_##n] = op_neg, [SM_OP_abs_##n] = op_abs
-#define COMPARISONS(n)                                                                            \
-    [SM_OP_eq_##n] = op_eq, [SM_OP_ne_##n] = op_ne, [SM_OP_lt_##n] = op_lt,                       \
+#define COMPARISONS(n)                                                                             \
+    [SM_OP_eq_##n] = op_eq, [SM_OP_ne_##n] = op_ne, [SM_OP_lt_##n] = op_lt,                        \
     [SM_OP_le_##n] = op_le, [SM_OP_gt_##n] = op_gt, [SM_OP_ge_##n] = op_ge
 
 sm_op_emit sm_emit_int_op(sm_op op)
 {
     static const sm_op_emit table[SM_N_OPS] = {
-        ARITH(i16), ARITH(i32), ARITH(i64), ARITH(d64), ARITH(d128),
-        [SM_OP_div_i16] = op_div, [SM_OP_div_i32] = op_div, [SM_OP_div_i64] = op_div,
-        [SM_OP_mod_i16] = op_mod, [SM_OP_mod_i32] = op_mod, [SM_OP_mod_i64] = op_mod,
+        ARITH(i16),
+        ARITH(i32),
+        ARITH(i64),
+        ARITH(d64),
+        ARITH(d128),
+        [SM_OP_div_i16] = op_div,
+        [SM_OP_div_i32] = op_div,
+        [SM_OP_div_i64] = op_div,
+        [SM_OP_mod_i16] = op_mod,
+        [SM_OP_mod_i32] = op_mod,
+        [SM_OP_mod_i64] = op_mod,
         [SM_OP_mod_d64] = op_mod,
-        [SM_OP_up_d64] = op_up, [SM_OP_up_d128] = op_up, [SM_OP_down_d64] = op_down,
-        [SM_OP_fit_d64] = op_fit, [SM_OP_fit_d128] = op_fit,
-        COMPARISONS(i16), COMPARISONS(i32), COMPARISONS(i64), COMPARISONS(d128),
-        [SM_OP_eq_b] = op_eq_b, [SM_OP_ne_b] = op_ne_b, [SM_OP_lt_b] = op_lt_b,
-        [SM_OP_le_b] = op_le_b, [SM_OP_gt_b] = op_gt_b, [SM_OP_ge_b] = op_ge_b,
-        [SM_OP_not_b] = op_not, [SM_OP_b_to_i32] = op_b_to_i32, [SM_OP_i32_to_b] = op_i32_to_b,
-        [SM_OP_i16_to_i32] = op_same, [SM_OP_i16_to_i64] = op_same, [SM_OP_i32_to_i64] = op_same,
-        [SM_OP_i64_to_d128] = op_same, [SM_OP_i32_to_i16] = op_narrow, [SM_OP_i64_to_i16] = op_narrow,
-        [SM_OP_i64_to_i32] = op_narrow, [SM_OP_d128_to_i64] = op_narrow,
-        [SM_OP_date_to_ts] = op_date_to_ts, [SM_OP_ts_to_date] = op_ts_to_date,
-        [SM_OP_add_date_i32] = op_date_add, [SM_OP_add_i32_date] = op_date_add,
-        [SM_OP_sub_date_i32] = op_date_sub, [SM_OP_sub_date_date] = op_sub,
+        [SM_OP_up_d64] = op_up,
+        [SM_OP_up_d128] = op_up,
+        [SM_OP_down_d64] = op_down,
+        [SM_OP_fit_d64] = op_fit,
+        [SM_OP_fit_d128] = op_fit,
+        COMPARISONS(i16),
+        COMPARISONS(i32),
+        COMPARISONS(i64),
+        COMPARISONS(d128),
+        [SM_OP_eq_b] = op_eq_b,
+        [SM_OP_ne_b] = op_ne_b,
+        [SM_OP_lt_b] = op_lt_b,
+        [SM_OP_le_b] = op_le_b,
+        [SM_OP_gt_b] = op_gt_b,
+        [SM_OP_ge_b] = op_ge_b,
+        [SM_OP_not_b] = op_not,
+        [SM_OP_b_to_i32] = op_b_to_i32,
+        [SM_OP_i32_to_b] = op_i32_to_b,
+        [SM_OP_i16_to_i32] = op_same,
+        [SM_OP_i16_to_i64] = op_same,
+        [SM_OP_i32_to_i64] = op_same,
+        [SM_OP_i64_to_d128] = op_same,
+        [SM_OP_i32_to_i16] = op_narrow,
+        [SM_OP_i64_to_i16] = op_narrow,
+        [SM_OP_i64_to_i32] = op_narrow,
+        [SM_OP_d128_to_i64] = op_narrow,
+        [SM_OP_date_to_ts] = op_date_to_ts,
+        [SM_OP_ts_to_date] = op_ts_to_date,
+        [SM_OP_add_date_i32] = op_date_add,
+        [SM_OP_add_i32_date] = op_date_add,
+        [SM_OP_sub_date_i32] = op_date_sub,
+        [SM_OP_sub_date_date] = op_sub,
     };
     return table[op];
 }

@@ -1,14 +1,15 @@
-/* The function around the lanes: entry block with everything that is read once, the loop over blocks, the ways out of
- * it. Accumulators are stack variables, which mem2reg turns into registers. Read emit.h first.
+/* The function around the lanes: entry block with everything that is read once, the loop over
+ * blocks, the ways out of it. Accumulators are stack variables, which mem2reg turns into registers.
+ * Read emit.h first.
  *
- *   entry -> start -> block -> (filters; empty: skip) -> errors? -> sink -> next -> block ... -> end
- *                                                     refused --------------------------------^ */
+ *   entry -> start -> block -> (filters; empty: skip) -> errors? -> sink -> next -> block ... ->
+ * end refused --------------------------------^ */
 #include "emit.h"
 
 typedef struct loop {
-    sm_ir at;       /* variable: block, or row with step 1 */
-    sm_ir end;      /* i64 */
-    sm_ir result;   /* variable */
+    sm_ir at;         /* variable: block, or row with step 1 */
+    sm_ir end;        /* i64 */
+    sm_ir result;     /* variable */
     sm_ir *step_rows; /* variables, by step; NULL where the number is the step before's */
     sm_ir *pending;   /* of the block being emitted */
 } loop;
@@ -63,10 +64,11 @@ static void hoist_column(sm_emit *e, uint32_t i)
 {
     const sm_src_col *c = &e->s->cols[i];
     sm_ir p = sm_emit_at(e, e->hoist, e->cols, i * sizeof(sm_jit_col));
-    e->data[i] = sm_emit_load(e, e->hoist, e->ptr, sm_emit_at(e, e->hoist, p, offsetof(sm_jit_col, data)), 8);
+    e->data[i] = sm_emit_load(e, e->hoist, e->ptr,
+                              sm_emit_at(e, e->hoist, p, offsetof(sm_jit_col, data)), 8);
     if (c->nullable)
-        e->valid_words[i] =
-            sm_emit_load(e, e->hoist, e->ptr, sm_emit_at(e, e->hoist, p, offsetof(sm_jit_col, valid)), 8);
+        e->valid_words[i] = sm_emit_load(
+            e, e->hoist, e->ptr, sm_emit_at(e, e->hoist, p, offsetof(sm_jit_col, valid)), 8);
     if (c->enc == SM_ENC_NARROW) { /* little-endian: the low bytes come first */
         sm_ir at = sm_emit_at(e, e->hoist, p, offsetof(sm_jit_col, base));
         sm_ir base = sm_emit_load(e, e->hoist, e->i64, at, 8);
@@ -77,12 +79,14 @@ static void hoist_column(sm_emit *e, uint32_t i)
     }
 }
 
-/* ---- one block -------------------------------------------------------------------------------------------- */
+/* ---- one block
+ * -------------------------------------------------------------------------------------------- */
 
 static void update_live_word(sm_emit *e)
 {
     sm_ir word = NULL;
-    for (uint32_t s = 0; s < e->n_sub; s++) word = sm_emit_or(e, word, sm_emit_bits(e, e->live[s]->bits, s));
+    for (uint32_t s = 0; s < e->n_sub; s++)
+        word = sm_emit_or(e, word, sm_emit_bits(e, e->live[s]->bits, s));
     e->live_word = word;
     e->live_count = sm_emit_call(e, "llvm.ctpop", e->i32, &word, 1);
 }
@@ -160,7 +164,8 @@ static void begin_block(sm_emit *e, loop *l)
     } else {
         e->block = at;
         sm_ir row0 = LLVMBuildShl(e->b, at, sm_emit_k64(e, 5), "");
-        sm_ir last = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAdd(e->b, at, sm_emit_k64(e, 1), ""), l->end, "");
+        sm_ir last = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAdd(e->b, at, sm_emit_k64(e, 1), ""),
+                                   l->end, "");
         sm_ir mask = sm_emit_arg(e, e->i32, offsetof(sm_jit_args, last_mask));
         sm_ir word = LLVMBuildSelect(e->b, last, mask, sm_emit_k32(e, UINT32_MAX), "");
         for (uint32_t s = 0; s < e->n_sub; s++) {
@@ -180,7 +185,8 @@ static bool emit_block(sm_emit *e, loop *l)
     sm_ir errors = error_word(e);
     if (errors) {
         LLVMBasicBlockRef good = sm_emit_block(e, "commit");
-        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, errors, sm_emit_k32(e, 0), ""), good, e->refused);
+        LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, errors, sm_emit_k32(e, 0), ""), good,
+                        e->refused);
         LLVMPositionBuilderAtEnd(e->b, good);
     }
     commit_counts(e, l, e->p->n_steps);
@@ -190,20 +196,24 @@ static bool emit_block(sm_emit *e, loop *l)
     return true;
 }
 
-/* ---- the function ----------------------------------------------------------------------------------------- */
+/* ---- the function
+ * ----------------------------------------------------------------------------------------- */
 
 static void begin_loop(sm_emit *e, loop *l)
 {
     sm_ir start = LLVMBuildZExt(e->hoist, e->start_block, e->i64, "");
     sm_ir n = sm_emit_arg(e, e->i32, offsetof(sm_jit_args, n_blocks));
     l->end = LLVMBuildZExt(e->hoist, n, e->i64, "");
-    if (e->step == 1) { /* rows, of which the last block may have fewer; none when there is no block */
+    if (e->step ==
+        1) { /* rows, of which the last block may have fewer; none when there is no block */
         sm_ir mask = sm_emit_arg(e, e->i32, offsetof(sm_jit_args, last_mask));
         unsigned id = LLVMLookupIntrinsicID("llvm.ctpop", 10);
         sm_ir f = LLVMGetIntrinsicDeclaration(e->mod, id, &e->i32, 1);
-        sm_ir some = LLVMBuildCall2(e->hoist, LLVMIntrinsicGetType(e->ctx, id, &e->i32, 1), f, &mask, 1, "");
+        sm_ir some =
+            LLVMBuildCall2(e->hoist, LLVMIntrinsicGetType(e->ctx, id, &e->i32, 1), f, &mask, 1, "");
         sm_ir none = LLVMBuildICmp(e->hoist, LLVMIntUGE, start, l->end, "");
-        sm_ir full = LLVMBuildShl(e->hoist, LLVMBuildSub(e->hoist, l->end, sm_emit_k64(e, 1), ""), sm_emit_k64(e, 5), "");
+        sm_ir full = LLVMBuildShl(e->hoist, LLVMBuildSub(e->hoist, l->end, sm_emit_k64(e, 1), ""),
+                                  sm_emit_k64(e, 5), "");
         sm_ir end = LLVMBuildAdd(e->hoist, full, LLVMBuildZExt(e->hoist, some, e->i64, ""), "");
         start = LLVMBuildShl(e->hoist, start, sm_emit_k64(e, 5), "");
         l->end = LLVMBuildSelect(e->hoist, none, start, end, "");
@@ -241,7 +251,8 @@ static void begin_function(sm_emit *e, const char *name)
 {
     e->fn = LLVMAddFunction(e->mod, name, LLVMFunctionType(e->i32, &e->ptr, 1, 0));
     unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(e->ctx, nounwind, 0));
+    LLVMAddAttributeAtIndex(e->fn, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->ctx, nounwind, 0));
     if (e->s->mask_regs) LLVMAddTargetDependentFunctionAttr(e->fn, "prefer-vector-width", "512");
     e->args = LLVMGetParam(e->fn, 0);
     LLVMBasicBlockRef entry = sm_emit_block(e, "entry");

@@ -1,10 +1,12 @@
-/* Aggregation in lanes: without GROUP BY, and with a handful of possible groups on hosts with mask registers.
+/* Aggregation in lanes: without GROUP BY, and with a handful of possible groups on hosts with mask
+ * registers.
  *
- * Without groups every accumulator is a vector in registers, loaded from the morsel's state before the loop
- * (float sums) or begun empty (the exact ones), and added to the state behind it. With groups the accumulators are a
- * record per group on the stack; a block's rows are added by a loop over the groups, under the mask of the group's rows,
- * so that its code is there once; float sums are added in the state itself, 8 lanes to a group.
- * Read emit.h, sink.h and runtime/agg.h first. */
+ * Without groups every accumulator is a vector in registers, loaded from the morsel's state before
+ * the loop (float sums) or begun empty (the exact ones), and added to the state behind it. With
+ * groups the accumulators are a record per group on the stack; a block's rows are added by a loop
+ * over the groups, under the mask of the group's rows, so that its code is there once; float sums
+ * are added in the state itself, 8 lanes to a group. Read emit.h, sink.h and runtime/agg.h first.
+ */
 #include "sink.h"
 
 enum { GROUP_HEADER_BYTES = 64, MAX_PLACES = SM_MAX_SUBS };
@@ -28,11 +30,23 @@ typedef struct lanes_sink {
     uint32_t first_row_offset;
 } lanes_sink;
 
-static lanes_sink *sink(const sm_emit *e) { return e->sink_state; }
-static const sm_group_layout *layout(const sm_emit *e) { return &e->p->agg.layout; }
+static lanes_sink *sink(const sm_emit *e)
+{
+    return e->sink_state;
+}
+static const sm_group_layout *layout(const sm_emit *e)
+{
+    return &e->p->agg.layout;
+}
 
-static bool in_lanes(const sm_emit *e, uint32_t k) { return e->s->accs[k].how <= SM_ACC_HOW_SPLIT; }
-static bool per_row(const sm_emit *e, uint32_t k) { return e->s->accs[k].how == SM_ACC_HOW_ROWS; }
+static bool in_lanes(const sm_emit *e, uint32_t k)
+{
+    return e->s->accs[k].how <= SM_ACC_HOW_SPLIT;
+}
+static bool per_row(const sm_emit *e, uint32_t k)
+{
+    return e->s->accs[k].how == SM_ACC_HOW_ROWS;
+}
 
 static sm_ir where(sm_emit *e, const place *p, uint32_t i)
 {
@@ -42,7 +56,10 @@ static sm_ir where(sm_emit *e, const place *p, uint32_t i)
 
 static sm_ir get(sm_emit *e, const place *p, uint32_t i)
 {
-    return sm_emit_load(e, e->b, p->type, where(e, p, i), sink(e)->groups ? 8 : p->bytes < 64 ? p->bytes : 64);
+    return sm_emit_load(e, e->b, p->type, where(e, p, i),
+                        sink(e)->groups ? 8
+                        : p->bytes < 64 ? p->bytes
+                                        : 64);
 }
 
 static void put(sm_emit *e, const place *p, uint32_t i, sm_ir v)
@@ -50,9 +67,12 @@ static void put(sm_emit *e, const place *p, uint32_t i, sm_ir v)
     sm_emit_store(e, v, where(e, p, i), sink(e)->groups ? 8 : p->bytes < 64 ? p->bytes : 64);
 }
 
-/* ---- begin ------------------------------------------------------------------------------------------------ */
+/* ---- begin
+ * ------------------------------------------------------------------------------------------------
+ */
 
-static void make_place(sm_emit *e, place *p, LLVMTypeRef element, uint32_t element_bytes, uint32_t rows, uint32_t n)
+static void make_place(sm_emit *e, place *p, LLVMTypeRef element, uint32_t element_bytes,
+                       uint32_t rows, uint32_t n)
 {
     lanes_sink *k = sink(e);
     p->type = sm_emit_vec_n(element, rows);
@@ -88,7 +108,9 @@ static void make_places(sm_emit *e)
             if (!k->groups) make_place(e, &k->acc[i], e->f64, 8, e->step, e->n_sub);
             break;
         case SM_ACC_MIN:
-        case SM_ACC_MAX: make_place(e, &k->acc[i], sm_emit_int(e, plan->bits), plan->bits / 8u, e->step, 1); break;
+        case SM_ACC_MAX:
+            make_place(e, &k->acc[i], sm_emit_int(e, plan->bits), plan->bits / 8u, e->step, 1);
+            break;
         case SM_ACC_BOOL: make_place(e, &k->acc[i], e->i32, 4, 1, 2); break;
         default: break;
         }
@@ -176,7 +198,8 @@ static bool begin(sm_emit *e)
     make_places(e);
     for (uint32_t i = 0; i < l->n_accums; i++) {
         bool rows = e->s->accs[i].how == SM_ACC_HOW_HOST || (k->groups && per_row(e, i));
-        if (rows && !k->host_rows) k->host_rows = sm_emit_room(e, SM_BLOCK_ROWS * sizeof(void *), 64);
+        if (rows && !k->host_rows)
+            k->host_rows = sm_emit_room(e, SM_BLOCK_ROWS * sizeof(void *), 64);
     }
     if (!k->groups) {
         start_accs(e);
@@ -186,16 +209,18 @@ static bool begin(sm_emit *e)
     }
     k->records = sm_emit_room(e, (size_t)k->record_bytes * e->p->agg.n_codes, 64);
     group_loop g = begin_groups(e);
-    sm_emit_store(e, sm_emit_k64(e, SM_NO_ROW), sm_emit_at(e, e->b, k->group, k->first_row_offset), 8);
+    sm_emit_store(e, sm_emit_k64(e, SM_NO_ROW), sm_emit_at(e, e->b, k->group, k->first_row_offset),
+                  8);
     start_accs(e);
     end_groups(e, &g);
     return true;
 }
 
-/* ---- a block ---------------------------------------------------------------------------------------------- */
+/* ---- a block
+ * ---------------------------------------------------------------------------------------------- */
 
-/* acc + v in the rows of m. With mask registers the addition itself is masked; elsewhere -0.0 (or 0) is added, which
- * is off the chain of additions. */
+/* acc + v in the rows of m. With mask registers the addition itself is masked; elsewhere -0.0 (or
+ * 0) is added, which is off the chain of additions. */
 static sm_ir add_masked(sm_emit *e, sm_ir acc, sm_ir v, sm_ir m, bool real)
 {
     sm_ir nothing = LLVMConstNull(LLVMTypeOf(v));
@@ -210,7 +235,8 @@ static sm_ir to_double(sm_emit *e, sm_lanes v)
     return v.form.kind == SM_FORM_F32 ? LLVMBuildFPExt(e->b, v.v, sm_emit_vec(e, e->f64), "") : v.v;
 }
 
-/* Float sums of a group: 8 lanes, in the state; vectors of more rows are added in pieces, in order. */
+/* Float sums of a group: 8 lanes, in the state; vectors of more rows are added in pieces, in order.
+ */
 static void add_group_floats(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m)
 {
     const sm_accum *a = &layout(e)->accums[i];
@@ -265,7 +291,8 @@ static void add_minmax(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m)
         sm_lanes key = sm_sink_order_key(e, v[s]);
         sm_ir x = sm_emit_to_bits(e, key.v, key.form.bits, bits);
         if (m[s]) x = LLVMBuildSelect(e->b, m[s], x, none, "");
-        acc = sm_emit_call(e, a->kind == SM_ACC_MIN ? "llvm.smin" : "llvm.smax", p->type, (sm_ir[]){acc, x}, 2);
+        acc = sm_emit_call(e, a->kind == SM_ACC_MIN ? "llvm.smin" : "llvm.smax", p->type,
+                           (sm_ir[]){acc, x}, 2);
     }
     put(e, p, 0, acc);
 }
@@ -284,8 +311,8 @@ static void add_bools(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m)
 }
 
 typedef struct block_args {
-    sm_lanes *v;  /* [accumulator * n_sub + vector] */
-    sm_ir *m;     /* rows that count, [counter * n_sub + vector] */
+    sm_lanes *v; /* [accumulator * n_sub + vector] */
+    sm_ir *m;    /* rows that count, [counter * n_sub + vector] */
 } block_args;
 
 static void count_rows(sm_emit *e, sm_ir *m, uint32_t counter)
@@ -306,7 +333,8 @@ static void add_block(sm_emit *e, const block_args *b, sm_ir *in)
 {
     sm_ir m[SM_MAX_SUBS];
     for (uint32_t c = 0; c < e->s->n_counters; c++) {
-        for (uint32_t s = 0; s < e->n_sub; s++) m[s] = sm_emit_and(e, b->m[c * e->n_sub + s], in ? in[s] : NULL);
+        for (uint32_t s = 0; s < e->n_sub; s++)
+            m[s] = sm_emit_and(e, b->m[c * e->n_sub + s], in ? in[s] : NULL);
         count_rows(e, m, c);
         for (uint32_t i = 0; i < layout(e)->n_accums; i++) {
             const sm_lanes *v = &b->v[i * e->n_sub];
@@ -366,8 +394,10 @@ static void add_groups(sm_emit *e, const block_args *b)
     LLVMBasicBlockRef some = sm_emit_block(e, "some"), next = sm_emit_block(e, "group_next");
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, word, sm_emit_k32(e, 0), ""), next, some);
     LLVMPositionBuilderAtEnd(e->b, some);
-    sm_ir first = sm_emit_call(e, "llvm.cttz", e->i32, (sm_ir[]){word, LLVMConstInt(e->i1, 1, 0)}, 2);
-    first = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, e->block, sm_emit_k64(e, 5), ""), LLVMBuildZExt(e->b, first, e->i64, ""), "");
+    sm_ir first =
+        sm_emit_call(e, "llvm.cttz", e->i32, (sm_ir[]){word, LLVMConstInt(e->i1, 1, 0)}, 2);
+    first = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, e->block, sm_emit_k64(e, 5), ""),
+                         LLVMBuildZExt(e->b, first, e->i64, ""), "");
     sm_ir p = sm_emit_at(e, e->b, k->group, k->first_row_offset);
     sm_ir args[2] = {sm_emit_load(e, e->b, e->i64, p, 8), first};
     sm_emit_store(e, sm_emit_call(e, "llvm.umin", e->i64, args, 2), p, 8);
@@ -386,16 +416,24 @@ static void block(sm_emit *e)
     uint32_t lane_mask = k->groups ? SM_LANES_TINY - 1 : SM_LANES_NONE - 1;
     sm_ir lanes = sm_emit_arg(e, e->ptr, offsetof(sm_jit_args, lanes));
     if (k->groups && k->host_rows) sm_sink_row_addresses(e, lanes, l->lanes_bytes, k->host_rows);
-    sm_sink_update u = {.rows = k->groups ? k->host_rows : NULL, .row = lanes, .lanes_form = true,
-                        .lane_mask = lane_mask, .want = per_row};
+    sm_sink_update u = {.rows = k->groups ? k->host_rows : NULL,
+                        .row = lanes,
+                        .lanes_form = true,
+                        .lane_mask = lane_mask,
+                        .want = per_row};
     sm_sink_update_rows(e, &u);
     for (uint32_t i = 0; i < l->n_accums; i++)
-        if (e->s->accs[i].how == SM_ACC_HOW_HOST) sm_sink_host_add(e, i, k->host_rows, l->accums[i].lanes_offset, lane_mask);
-    if (k->groups) add_groups(e, &b);
-    else add_block(e, &b, NULL);
+        if (e->s->accs[i].how == SM_ACC_HOW_HOST)
+            sm_sink_host_add(e, i, k->host_rows, l->accums[i].lanes_offset, lane_mask);
+    if (k->groups)
+        add_groups(e, &b);
+    else
+        add_block(e, &b, NULL);
 }
 
-/* ---- end -------------------------------------------------------------------------------------------------- */
+/* ---- end
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static sm_ir reduce(sm_emit *e, const char *how, sm_ir v)
 {
@@ -407,10 +445,12 @@ static sm_ir total(sm_emit *e, uint32_t i)
 {
     const sm_acc_plan *plan = &e->s->accs[i];
     place *p = &sink(e)->acc[i];
-    sm_ir low = reduce(e, "llvm.vector.reduce.add", sm_emit_to_bits(e, get(e, p, 0), plan->bits, 64));
+    sm_ir low =
+        reduce(e, "llvm.vector.reduce.add", sm_emit_to_bits(e, get(e, p, 0), plan->bits, 64));
     if (plan->how != SM_ACC_HOW_SPLIT) return low;
     sm_ir high = reduce(e, "llvm.vector.reduce.add", get(e, p, 1));
-    high = LLVMBuildShl(e->b, LLVMBuildSExt(e->b, high, e->i128, ""), LLVMConstInt(e->i128, 32, 0), "");
+    high = LLVMBuildShl(e->b, LLVMBuildSExt(e->b, high, e->i128, ""), LLVMConstInt(e->i128, 32, 0),
+                        "");
     return LLVMBuildAdd(e->b, high, LLVMBuildSExt(e->b, low, e->i128, ""), "");
 }
 
@@ -423,10 +463,12 @@ static void end_minmax(sm_emit *e, uint32_t i, sm_ir state, sm_ir some)
 {
     const sm_accum *a = &layout(e)->accums[i];
     bool min = a->kind == SM_ACC_MIN;
-    sm_ir v = reduce(e, min ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.smax", get(e, &sink(e)->acc[i], 0));
+    sm_ir v = reduce(e, min ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.smax",
+                     get(e, &sink(e)->acc[i], 0));
     v = sm_emit_to_bits(e, v, e->s->accs[i].bits, 64);
     sm_ir phas = sm_emit_at(e, e->b, state, offsetof(sm_acc_minmax, has));
-    sm_ir old = sm_emit_load(e, e->b, e->i64, state, 8), has = sm_emit_load(e, e->b, e->i64, phas, 8);
+    sm_ir old = sm_emit_load(e, e->b, e->i64, state, 8),
+          has = sm_emit_load(e, e->b, e->i64, phas, 8);
     sm_ir none = LLVMBuildICmp(e->b, LLVMIntEQ, has, sm_emit_k64(e, 0), "");
     sm_ir better = LLVMBuildICmp(e->b, min ? LLVMIntSLT : LLVMIntSGT, v, old, "");
     sm_ir take = LLVMBuildAnd(e->b, some, LLVMBuildOr(e->b, none, better, ""), "");
@@ -438,11 +480,14 @@ static void end_bool(sm_emit *e, uint32_t i, sm_ir state, sm_ir some)
 {
     place *p = &sink(e)->acc[i];
     sm_ir zero = sm_emit_k32(e, 0), none = LLVMConstNull(e->i8);
-    sm_ir all = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, get(e, p, 0), zero, ""), e->i8, "");
-    sm_ir any = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntNE, get(e, p, 1), zero, ""), e->i8, "");
+    sm_ir all =
+        LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, get(e, p, 0), zero, ""), e->i8, "");
+    sm_ir any =
+        LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntNE, get(e, p, 1), zero, ""), e->i8, "");
     sm_ir por = sm_emit_at(e, e->b, state, offsetof(sm_acc_bool, or_));
     sm_ir phas = sm_emit_at(e, e->b, state, offsetof(sm_acc_bool, has));
-    sm_ir all0 = sm_emit_load(e, e->b, e->i8, state, 1), any0 = sm_emit_load(e, e->b, e->i8, por, 1);
+    sm_ir all0 = sm_emit_load(e, e->b, e->i8, state, 1),
+          any0 = sm_emit_load(e, e->b, e->i8, por, 1);
     sm_ir has0 = sm_emit_load(e, e->b, e->i8, phas, 1);
     sm_ir had = LLVMBuildICmp(e->b, LLVMIntNE, has0, none, "");
     sm_ir all1 = LLVMBuildSelect(e->b, had, LLVMBuildAnd(e->b, all0, all, ""), all, "");
@@ -459,12 +504,15 @@ static void end_accs(sm_emit *e)
     for (uint32_t i = 0; i < l->n_accums; i++) {
         const sm_accum *a = &l->accums[i];
         if (!in_lanes(e, i)) continue;
-        sm_ir state = sm_emit_at(e, e->b, k->row, a->lanes_offset), n = get(e, &k->counter[e->s->accs[i].counter], 0);
+        sm_ir state = sm_emit_at(e, e->b, k->row, a->lanes_offset),
+              n = get(e, &k->counter[e->s->accs[i].counter], 0);
         sm_ir some = LLVMBuildICmp(e->b, LLVMIntNE, n, sm_emit_k64(e, 0), "");
         switch (a->kind) {
         case SM_ACC_COUNT: add_to(e, state, e->i64, n); break;
         case SM_ACC_SUM_I:
-            add_to(e, state, e->i128, sm_emit_to_bits(e, total(e, i), LLVMGetIntTypeWidth(LLVMTypeOf(total(e, i))), 128));
+            add_to(
+                e, state, e->i128,
+                sm_emit_to_bits(e, total(e, i), LLVMGetIntTypeWidth(LLVMTypeOf(total(e, i))), 128));
             add_to(e, sm_emit_at(e, e->b, state, offsetof(sm_acc_sum_i, n)), e->i64, n);
             break;
         case SM_ACC_SUM_D: {
@@ -500,15 +548,18 @@ static void end(sm_emit *e)
     lanes_sink *k = sink(e);
     if (!k->groups) {
         k->row = sm_emit_arg(e, e->ptr, offsetof(sm_jit_args, lanes));
-        sm_ir start = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, e->start_block, e->i64, ""), sm_emit_k64(e, 5), "");
+        sm_ir start = LLVMBuildShl(e->b, LLVMBuildZExt(e->b, e->start_block, e->i64, ""),
+                                   sm_emit_k64(e, 5), "");
         lower_first_row(e, LLVMBuildAdd(e->b, start, e->first_row, ""));
         end_accs(e);
         return;
     }
     group_loop g = begin_groups(e);
-    sm_ir first = sm_emit_load(e, e->b, e->i64, sm_emit_at(e, e->b, k->group, k->first_row_offset), 8);
+    sm_ir first =
+        sm_emit_load(e, e->b, e->i64, sm_emit_at(e, e->b, k->group, k->first_row_offset), 8);
     LLVMBasicBlockRef some = sm_emit_block(e, "some"), next = sm_emit_block(e, "group_next");
-    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, first, sm_emit_k64(e, SM_NO_ROW), ""), next, some);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, first, sm_emit_k64(e, SM_NO_ROW), ""),
+                    next, some);
     LLVMPositionBuilderAtEnd(e->b, some);
     lower_first_row(e, LLVMBuildAdd(e->b, first, e->first_row, ""));
     end_accs(e);

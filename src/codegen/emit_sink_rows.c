@@ -1,5 +1,5 @@
-/* Rows out: the sink's input columns are stored to the caller's buffers, with their validity and the live rows of each
- * block. Read jit.h first. */
+/* Rows out: the sink's input columns are stored to the caller's buffers, with their validity and
+ * the live rows of each block. Read jit.h first. */
 #include "emit.h"
 
 static bool begin(sm_emit *e)
@@ -25,8 +25,10 @@ static void store_column(sm_emit *e, uint32_t i, sm_ir at)
     sm_phys phys = sm_jit_type_phys(e->p->in_cols[i].type);
     sm_ir out = sm_emit_arg(e, e->ptr, offsetof(sm_jit_args, out)), word = NULL;
     sm_ir p = sm_emit_at(e, e->hoist, out, i * sizeof(sm_jit_out));
-    sm_ir data = sm_emit_load(e, e->hoist, e->ptr, sm_emit_at(e, e->hoist, p, offsetof(sm_jit_out, data)), 8);
-    sm_ir valid = sm_emit_load(e, e->hoist, e->ptr, sm_emit_at(e, e->hoist, p, offsetof(sm_jit_out, valid)), 8);
+    sm_ir data = sm_emit_load(e, e->hoist, e->ptr,
+                              sm_emit_at(e, e->hoist, p, offsetof(sm_jit_out, data)), 8);
+    sm_ir valid = sm_emit_load(e, e->hoist, e->ptr,
+                               sm_emit_at(e, e->hoist, p, offsetof(sm_jit_out, valid)), 8);
     LLVMTypeRef block_of = LLVMArrayType2(e->i8, sm_jit_phys_bytes(phys) * SM_BLOCK_ROWS);
     data = LLVMBuildInBoundsGEP2(e->b, block_of, data, &at, 1, "");
     for (uint32_t s = 0; s < e->n_sub; s++) {
@@ -46,8 +48,14 @@ static void block(sm_emit *e)
     store_live(e, at, e->live_word);
 }
 
-static void skip(sm_emit *e) { store_live(e, relative(e), sm_emit_k32(e, 0)); }
+static void skip(sm_emit *e)
+{
+    store_live(e, relative(e), sm_emit_k32(e, 0));
+}
 
-static void end(sm_emit *e) { (void)e; }
+static void end(sm_emit *e)
+{
+    (void)e;
+}
 
 const sm_sink_emit sm_emit_sink_rows = {begin, block, skip, end};

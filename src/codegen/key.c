@@ -17,7 +17,10 @@ static void bytes(sm_shape *s, const void *p, size_t n)
     s->key_bytes += (uint32_t)n;
 }
 
-void sm_key_u32(sm_shape *s, uint32_t v) { bytes(s, &v, sizeof v); }
+void sm_key_u32(sm_shape *s, uint32_t v)
+{
+    bytes(s, &v, sizeof v);
+}
 
 static void text(sm_shape *s, const char *t)
 {
@@ -35,18 +38,23 @@ void sm_key_begin(sm_shape *s, const char *cpu)
     sm_key_u32(s, s->p->sink);
 }
 
-static uint32_t form(sm_form f) { return (uint32_t)f.kind << 8 | f.bits; }
+static uint32_t form(sm_form f)
+{
+    return (uint32_t)f.kind << 8 | f.bits;
+}
 
 void sm_key_source(sm_shape *s, const sm_src_col *c)
 {
     uint32_t flags = (uint32_t)c->used | (uint32_t)c->nullable << 1 | (uint32_t)c->no_nan << 2;
-    sm_key_u32(s, flags | (uint32_t)c->enc << 8 | (uint32_t)c->width << 16 | (uint32_t)c->phys << 24);
+    sm_key_u32(s,
+               flags | (uint32_t)c->enc << 8 | (uint32_t)c->width << 16 | (uint32_t)c->phys << 24);
     sm_key_u32(s, form(c->form));
 }
 
 void sm_key_expr(sm_shape *s, const sm_expr *e)
 {
-    uint32_t flags = (uint32_t)e->nullable | (uint32_t)e->can_fail << 1 | (uint32_t)e->no_check << 2;
+    uint32_t flags =
+        (uint32_t)e->nullable | (uint32_t)e->can_fail << 1 | (uint32_t)e->no_check << 2;
     if (e->kind == SM_EXPR_CONST) {
         flags |= (uint32_t)e->value.is_null << 3;
         bool nan = (e->phys == SM_PHYS_F64 && e->value.f64 != e->value.f64) ||
@@ -67,7 +75,8 @@ void sm_key_expr(sm_shape *s, const sm_expr *e)
 
 void sm_key_table(sm_shape *s, const sm_dict_table *t)
 {
-    sm_key_u32(s, 0xD1C7u << 16 | (uint32_t)t->small << 4 | (uint32_t)t->how << 2 | (uint32_t)t->nullable << 1 | t->null_entry);
+    sm_key_u32(s, 0xD1C7u << 16 | (uint32_t)t->small << 4 | (uint32_t)t->how << 2 |
+                      (uint32_t)t->nullable << 1 | t->null_entry);
     sm_key_u32(s, t->src);
     sm_key_u32(s, form(t->form));
 }
@@ -89,13 +98,15 @@ void sm_key_agg(sm_shape *s, const sm_agg_sink *g)
         sm_key_u32(s, (uint32_t)a->filter_col);
         sm_key_u32(s, a->offset);
         sm_key_u32(s, a->lanes_offset);
-        sm_key_u32(s, (uint32_t)s->accs[i].lanes << 16 | (uint32_t)s->accs[i].how << 8 | s->accs[i].bits);
+        sm_key_u32(s, (uint32_t)s->accs[i].lanes << 16 | (uint32_t)s->accs[i].how << 8 |
+                          s->accs[i].bits);
     }
     for (uint32_t i = 0; i < l->n_keys; i++) {
         sm_key_u32(s, l->keys[i].type.id | (uint32_t)l->keys[i].type.precision << 8);
         if (g->mode == SM_GROUPS_HASH) continue;
         const sm_code_key *k = &g->codes[i];
-        sm_key_u32(s, (uint32_t)k->dict | (uint32_t)k->nullable << 1 | (uint32_t)(k->stride == 1) << 2);
+        sm_key_u32(s, (uint32_t)k->dict | (uint32_t)k->nullable << 1 |
+                          (uint32_t)(k->stride == 1) << 2);
     }
 }
 

@@ -1,5 +1,5 @@
-/* The cache key, written during the walk of shape.c: everything that the emitters branch on, and nothing that is
- * only data. */
+/* The cache key, written during the walk of shape.c: everything that the emitters branch on, and
+ * nothing that is only data. */
 #ifndef SM_JIT_KEY_H
 #define SM_JIT_KEY_H
 

@@ -1,6 +1,7 @@
-/* The module's function table and its code cache. The cache maps a shape's key to code, compares whole keys, and holds
- * one reference to each entry; beyond CACHE_ENTRIES the entry that was used longest ago goes. Code is removed from
- * memory when nobody runs it any more. Read jit.h, shape.h and compile.h first. */
+/* The module's function table and its code cache. The cache maps a shape's key to code, compares
+ * whole keys, and holds one reference to each entry; beyond CACHE_ENTRIES the entry that was used
+ * longest ago goes. Code is removed from memory when nobody runs it any more. Read jit.h, shape.h
+ * and compile.h first. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -46,7 +47,8 @@ typedef struct module_state {
     uint64_t clock, entries, code_bytes;
 } module_state;
 
-static module_state state = {.lock = PTHREAD_MUTEX_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
+static module_state state = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                             .finished = PTHREAD_COND_INITIALIZER};
 
 static uint64_t hash_key(const uint8_t *key, size_t n)
 {
@@ -55,7 +57,8 @@ static uint64_t hash_key(const uint8_t *key, size_t n)
     return h;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------------- */
+/* ---- entries
+ * ----------------------------------------------------------------------------------------- */
 
 static size_t entry_bytes(uint32_t key_bytes, uint32_t n_cols)
 {
@@ -87,7 +90,8 @@ static void unref(entry *c)
     state.llvm.host->free(c, entry_bytes(c->key_bytes, c->n_cols));
 }
 
-/* ---- the cache; the lock is held -------------------------------------------------------------------------- */
+/* ---- the cache; the lock is held
+ * -------------------------------------------------------------------------- */
 
 static entry *find(const uint8_t *key, uint32_t n, uint64_t hash)
 {
@@ -134,17 +138,20 @@ static entry *insert(entry *c)
 static bool being_compiled(const sm_shape *s)
 {
     const in_work *w = state.in_work;
-    while (w && (w->key_bytes != s->key_bytes || memcmp(w->key, s->key, s->key_bytes) != 0)) w = w->next;
+    while (w && (w->key_bytes != s->key_bytes || memcmp(w->key, s->key, s->key_bytes) != 0))
+        w = w->next;
     return w != NULL;
 }
 
-/* The entry, after waiting for a thread that makes it; or NULL, and then the caller makes it: `mine` is in the list. */
+/* The entry, after waiting for a thread that makes it; or NULL, and then the caller makes it:
+ * `mine` is in the list. */
 static entry *lookup_or_claim(const sm_shape *s, in_work *mine)
 {
     uint64_t hash = hash_key(s->key, s->key_bytes);
     pthread_mutex_lock(&state.lock);
     entry *c;
-    while (!(c = find(s->key, s->key_bytes, hash)) && being_compiled(s)) pthread_cond_wait(&state.finished, &state.lock);
+    while (!(c = find(s->key, s->key_bytes, hash)) && being_compiled(s))
+        pthread_cond_wait(&state.finished, &state.lock);
     if (c) {
         c->used = ++state.clock;
         atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
@@ -174,10 +181,11 @@ static bool in_cache(const sm_shape *s)
     return yes;
 }
 
-/* ---- the function table ----------------------------------------------------------------------------------- */
+/* ---- the function table
+ * ----------------------------------------------------------------------------------- */
 
-static bool shape_of(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step, sm_jit_pool *pool,
-                     char *why, size_t why_bytes)
+static bool shape_of(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step,
+                     sm_jit_pool *pool, char *why, size_t why_bytes)
 {
     bool masks;
     const char *cpu = sm_llvm_cpu(&state.llvm, &masks);
@@ -187,8 +195,15 @@ static bool shape_of(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *si
 static sm_status shape_failed(const sm_jit_pool *pool, const char *why, sm_error *err)
 {
     const sm_jit_host *host = pool->host;
-    if (pool->failed) return host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", (size_t)0, (size_t)0);
+    if (pool->failed)
+        return host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", (size_t)0, (size_t)0);
     return host->raise(err, SM_ERR_NOT_SUPPORTED, why);
+}
+
+static bool only_copies(const sm_expr *e)
+{
+    if (e->kind == SM_EXPR_OP && e->op == SM_OP_i64_to_d128) e = e->args[0];
+    return e->kind == SM_EXPR_COLUMN;
 }
 
 /* Rows that only pass through are copied faster than any code for it is made. */
@@ -198,7 +213,7 @@ static bool computes(const sm_pipeline *p)
     for (uint32_t k = 0; k < p->n_steps; k++) {
         if (p->steps[k].kind != SM_STEP_PROJECT) return true;
         for (uint32_t i = 0; i < p->steps[k].n_exprs; i++)
-            if (p->steps[k].proved[i]->kind != SM_EXPR_COLUMN) return true;
+            if (!only_copies(p->steps[k].proved[i])) return true;
     }
     return false;
 }
@@ -228,11 +243,13 @@ static sm_status hand_out(entry *e, bool hit, sm_jit_code **out, sm_error *err)
     return SM_OK;
 }
 
-static sm_status compile_shape(const sm_shape *s, const sm_jit_sig_col *sig, const sm_jit_options *o, sm_jit_code **out,
-                               sm_error *err)
+static sm_status compile_shape(const sm_shape *s, const sm_jit_sig_col *sig,
+                               const sm_jit_options *o, sm_jit_code **out, sm_error *err)
 {
     entry *e = new_entry(s, sig, o->step);
-    if (!e) return state.llvm.host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", (size_t)s->key_bytes, (size_t)0);
+    if (!e)
+        return state.llvm.host->raise(err, SM_ERR_OUT_OF_MEMORY, "compile", (size_t)s->key_bytes,
+                                      (size_t)0);
     sm_status st = sm_llvm_compile(&state.llvm, s, o, &e->machine, &e->info, err);
     if (st != SM_OK) {
         unref(e);
@@ -241,8 +258,8 @@ static sm_status compile_shape(const sm_shape *s, const sm_jit_sig_col *sig, con
     return hand_out(o->keep_text ? e : insert(e), false, out, err);
 }
 
-static sm_status compile(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit_options *o, sm_jit_code **out,
-                         sm_error *err)
+static sm_status compile(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit_options *o,
+                         sm_jit_code **out, sm_error *err)
 {
     sm_jit_pool pool = {.host = state.llvm.host};
     sm_shape s;
@@ -275,8 +292,8 @@ static bool cached(const sm_pipeline *p, const sm_jit_sig_col *sig, const sm_jit
     return yes;
 }
 
-static sm_status bind(const sm_jit_code *c, const sm_pipeline *p, sm_arena *a, void *(*vector)(sm_arena *, size_t),
-                      void **consts, sm_error *err)
+static sm_status bind(const sm_jit_code *c, const sm_pipeline *p, sm_arena *a,
+                      void *(*vector)(sm_arena *, size_t), void **consts, sm_error *err)
 {
     sm_jit_pool pool = {.host = state.llvm.host};
     sm_shape s;
@@ -293,7 +310,10 @@ static sm_status bind(const sm_jit_code *c, const sm_pipeline *p, sm_arena *a, v
     return st;
 }
 
-static const sm_jit_code_info *info(const sm_jit_code *c) { return &c->info; }
+static const sm_jit_code_info *info(const sm_jit_code *c)
+{
+    return &c->info;
+}
 
 static void counters(uint64_t *entries, uint64_t *bytes, uint64_t *compiles)
 {
@@ -309,8 +329,15 @@ static void counters(uint64_t *entries, uint64_t *bytes, uint64_t *compiles)
 __attribute__((visibility("default"))) const sm_jit_module *smelt_jit_init(const sm_jit_host *host)
 {
     static sm_jit_module module = {
-        .abi = SM_JIT_ABI, .llvm_version = SM_LLVM_VERSION, .can = can, .compile = compile, .cached = cached,
-        .bind = bind, .info = info, .release = release, .counters = counters,
+        .abi = SM_JIT_ABI,
+        .llvm_version = SM_LLVM_VERSION,
+        .can = can,
+        .compile = compile,
+        .cached = cached,
+        .bind = bind,
+        .info = info,
+        .release = release,
+        .counters = counters,
     };
     if (host->abi != SM_JIT_ABI) return NULL;
     pthread_mutex_lock(&state.lock);

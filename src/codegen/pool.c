@@ -1,5 +1,6 @@
-/* Memory of one compile: blocks from the host's allocator, freed together. A failure is remembered instead of
- * reported at every call; whoever owns the pool asks once at the end. Read shape.h first. */
+/* Memory of one compile: blocks from the host's allocator, freed together. A failure is remembered
+ * instead of reported at every call; whoever owns the pool asks once at the end. Read shape.h
+ * first. */
 #include "shape.h"
 
 typedef struct sm_jit_pool_block {

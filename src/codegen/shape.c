@@ -1,5 +1,5 @@
-/* The walk over a prepared pipeline: forms of values, constants, dictionary tables, accumulators. The key is
- * written by key.c, which walks in the same order. Read shape.h first. */
+/* The walk over a prepared pipeline: forms of values, constants, dictionary tables, accumulators.
+ * The key is written by key.c, which walks in the same order. Read shape.h first. */
 #include "shape.h"
 
 #include <stdarg.h>
@@ -21,7 +21,9 @@ static bool refuse(sm_shape *s, const char *format, ...)
     return false;
 }
 
-/* ---- forms ------------------------------------------------------------------------------------------------ */
+/* ---- forms
+ * ------------------------------------------------------------------------------------------------
+ */
 
 sm_phys sm_jit_type_phys(sm_type t)
 {
@@ -44,10 +46,10 @@ size_t sm_jit_phys_bytes(sm_phys p)
 sm_phys sm_jit_code_phys(unsigned code)
 {
     static const uint8_t phys[] = {
-        [SM_CODE_NONE] = SM_PHYS_BOOL, [SM_CODE_B] = SM_PHYS_BOOL,     [SM_CODE_I16] = SM_PHYS_I16,
-        [SM_CODE_I32] = SM_PHYS_I32,   [SM_CODE_I64] = SM_PHYS_I64,    [SM_CODE_F32] = SM_PHYS_F32,
-        [SM_CODE_F64] = SM_PHYS_F64,   [SM_CODE_D64] = SM_PHYS_I64,    [SM_CODE_D128] = SM_PHYS_I128,
-        [SM_CODE_DATE] = SM_PHYS_I32,  [SM_CODE_TS] = SM_PHYS_I64,     [SM_CODE_IV] = SM_PHYS_IV,
+        [SM_CODE_NONE] = SM_PHYS_BOOL, [SM_CODE_B] = SM_PHYS_BOOL,  [SM_CODE_I16] = SM_PHYS_I16,
+        [SM_CODE_I32] = SM_PHYS_I32,   [SM_CODE_I64] = SM_PHYS_I64, [SM_CODE_F32] = SM_PHYS_F32,
+        [SM_CODE_F64] = SM_PHYS_F64,   [SM_CODE_D64] = SM_PHYS_I64, [SM_CODE_D128] = SM_PHYS_I128,
+        [SM_CODE_DATE] = SM_PHYS_I32,  [SM_CODE_TS] = SM_PHYS_I64,  [SM_CODE_IV] = SM_PHYS_IV,
         [SM_CODE_TXT] = SM_PHYS_TEXT,
     };
     return (sm_phys)phys[code];
@@ -56,10 +58,10 @@ sm_phys sm_jit_code_phys(unsigned code)
 sm_form sm_form_of_phys(sm_phys p)
 {
     static const sm_form forms[SM_N_PHYS] = {
-        [SM_PHYS_BOOL] = {SM_FORM_BOOL, 1},   [SM_PHYS_I16] = {SM_FORM_INT, 32},
-        [SM_PHYS_I32] = {SM_FORM_INT, 32},    [SM_PHYS_I64] = {SM_FORM_INT, 64},
-        [SM_PHYS_I128] = {SM_FORM_INT, 128},  [SM_PHYS_F32] = {SM_FORM_F32, 32},
-        [SM_PHYS_F64] = {SM_FORM_F64, 64},    [SM_PHYS_IV] = {SM_FORM_PAIR, 64},
+        [SM_PHYS_BOOL] = {SM_FORM_BOOL, 1},  [SM_PHYS_I16] = {SM_FORM_INT, 32},
+        [SM_PHYS_I32] = {SM_FORM_INT, 32},   [SM_PHYS_I64] = {SM_FORM_INT, 64},
+        [SM_PHYS_I128] = {SM_FORM_INT, 128}, [SM_PHYS_F32] = {SM_FORM_F32, 32},
+        [SM_PHYS_F64] = {SM_FORM_F64, 64},   [SM_PHYS_IV] = {SM_FORM_PAIR, 64},
         [SM_PHYS_TEXT] = {SM_FORM_PAIR, 64},
     };
     return forms[p];
@@ -89,7 +91,8 @@ sm_form sm_form_of_expr(const sm_expr *e)
     return narrowed(f, &e->range);
 }
 
-/* ---- source columns --------------------------------------------------------------------------------------- */
+/* ---- source columns
+ * --------------------------------------------------------------------------------------- */
 
 static void source_col(sm_src_col *c, const sm_table_col *t, const sm_jit_sig_col *sig)
 {
@@ -107,7 +110,8 @@ static void source_col(sm_src_col *c, const sm_table_col *t, const sm_jit_sig_co
     c->dict = c->enc == SM_ENC_DICT ? t->dict : NULL;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------------------ */
+/* ---- expressions
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct walk {
     sm_shape *s;
@@ -115,10 +119,12 @@ typedef struct walk {
     uint32_t nodes;
 } walk;
 
-/* The one dictionary column that all columns of e are, -1 if there is none (yet), -2 if e is something else. */
+/* The one dictionary column that all columns of e are, -1 if there is none (yet), -2 if e is
+ * something else. */
 static int32_t dict_column(const walk *w, const sm_expr *e, int32_t col)
 {
-    if (col == -2 || e->kind == SM_EXPR_PARAM || sm_jit_type_phys(e->type) == SM_PHYS_I128) return -2;
+    if (col == -2 || e->kind == SM_EXPR_PARAM || sm_jit_type_phys(e->type) == SM_PHYS_I128)
+        return -2;
     if (e->kind == SM_EXPR_COLUMN) {
         int32_t src = w->env[e->column].src;
         if (src < 0 || !w->s->cols[src].dict || (col >= 0 && col != src)) return -2;
@@ -131,7 +137,8 @@ static int32_t dict_column(const walk *w, const sm_expr *e, int32_t col)
 /* Evaluating once per entry must cost less than once per row. */
 static bool becomes_table(const walk *w, const sm_expr *e, uint32_t *src)
 {
-    if (e->kind == SM_EXPR_CONST || e->kind == SM_EXPR_COLUMN || e->can_fail || !e->n_args) return false;
+    if (e->kind == SM_EXPR_CONST || e->kind == SM_EXPR_COLUMN || e->can_fail || !e->n_args)
+        return false;
     int32_t col = dict_column(w, e, -1);
     if (col < 0 || w->s->cols[col].dict->n > w->s->p->source.n_rows) return false;
     *src = (uint32_t)col;
@@ -212,12 +219,15 @@ bool sm_jit_expr_calls(const sm_shape *s, const sm_expr *e)
 bool sm_jit_expr_equal(const sm_expr *a, const sm_expr *b)
 {
     if (a == b) return true;
-    if (a->kind != b->kind || !sm_type_eq(a->type, b->type) || a->n_args != b->n_args || a->phys != b->phys ||
-        a->no_check != b->no_check || a->can_fail != b->can_fail || a->nullable != b->nullable)
+    if (a->kind != b->kind || !sm_type_eq(a->type, b->type) || a->n_args != b->n_args ||
+        a->phys != b->phys || a->no_check != b->no_check || a->can_fail != b->can_fail ||
+        a->nullable != b->nullable)
         return false;
-    if (a->kind == SM_EXPR_CONST || a->kind == SM_EXPR_PARAM) return false; /* values are not shape */
+    if (a->kind == SM_EXPR_CONST || a->kind == SM_EXPR_PARAM)
+        return false; /* values are not shape */
     if (a->kind == SM_EXPR_COLUMN) return a->column == b->column;
-    if (a->kind == SM_EXPR_OP && (a->op != b->op || a->imm[0] != b->imm[0] || a->imm[1] != b->imm[1]))
+    if (a->kind == SM_EXPR_OP &&
+        (a->op != b->op || a->imm[0] != b->imm[0] || a->imm[1] != b->imm[1]))
         return false;
     for (uint32_t i = 0; i < a->n_args; i++)
         if (!sm_jit_expr_equal(a->args[i], b->args[i])) return false;
@@ -238,7 +248,9 @@ int32_t sm_shape_table(const sm_shape *s, const sm_expr *e)
     return -1;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------ */
+/* ---- steps
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static bool walk_steps(sm_shape *s)
 {
@@ -249,7 +261,8 @@ static bool walk_steps(sm_shape *s)
     if (!s->env || !s->env_n || !env) return false;
     for (uint32_t i = 0; i < s->n_cols; i++) {
         const sm_src_col *c = &s->cols[i];
-        env[i] = (sm_env_col){(int32_t)i, NULL, p->source.cols[i].type, c->range, c->nullable, c->form};
+        env[i] =
+            (sm_env_col){(int32_t)i, NULL, p->source.cols[i].type, c->range, c->nullable, c->form};
     }
     s->env[0] = env;
     s->env_n[0] = s->n_cols;
@@ -268,8 +281,10 @@ static bool walk_steps(sm_shape *s)
                 const sm_expr *e = step->proved[i];
                 sm_key_expr(s, e); /* also of plain columns, which are not walked */
                 next[i] = (sm_env_col){-1, e, e->type, e->range, e->nullable, sm_form_of_expr(e)};
-                if (e->kind == SM_EXPR_COLUMN) next[i] = env[e->column];
-                else if (!walk_expr(&w, e, 0)) return false;
+                if (e->kind == SM_EXPR_COLUMN)
+                    next[i] = env[e->column];
+                else if (!walk_expr(&w, e, 0))
+                    return false;
             }
             env = next;
         }
@@ -279,7 +294,9 @@ static bool walk_steps(sm_shape *s)
     return true;
 }
 
-/* ---- sinks ------------------------------------------------------------------------------------------------ */
+/* ---- sinks
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static sm_u128 most(const sm_range *r)
 {
@@ -291,13 +308,15 @@ static sm_u128 most(const sm_range *r)
 static uint32_t counter(sm_shape *s, int32_t valid_col, int32_t filter_col)
 {
     for (uint32_t i = 0; i < s->n_counters; i++)
-        if (s->counters[i].valid_col == valid_col && s->counters[i].filter_col == filter_col) return i;
+        if (s->counters[i].valid_col == valid_col && s->counters[i].filter_col == filter_col)
+            return i;
     s->counters[s->n_counters].valid_col = valid_col;
     s->counters[s->n_counters].filter_col = filter_col;
     return s->n_counters++;
 }
 
-/* One register full: integer additions take a cycle, so several accumulators would only cost loads and stores. */
+/* One register full: integer additions take a cycle, so several accumulators would only cost loads
+ * and stores. */
 static uint8_t sum_lanes(const sm_shape *s, unsigned bits)
 {
     unsigned full = (s->mask_regs ? 512 : 256) / bits;
@@ -320,9 +339,12 @@ static void plan_acc(sm_shape *s, const sm_accum *a, sm_acc_plan *out, bool mask
         if (arg->form.kind != SM_FORM_INT || arg->form.bits > 64) return;
         sm_u128 max = arg->range.known ? most(&arg->range) : (sm_u128)1 << (arg->form.bits - 1);
         out->lanes = sum_lanes(s, 32);
-        if (max * (SM_CHUNK_ROWS / out->lanes) <= INT32_MAX) out->bits = 32;
-        else if (max * SM_CHUNK_ROWS <= INT64_MAX) out->bits = 64; /* also added up over the lanes */
-        else out->how = SM_ACC_HOW_SPLIT, out->bits = 64;
+        if (max * (SM_CHUNK_ROWS / out->lanes) <= INT32_MAX)
+            out->bits = 32;
+        else if (max * SM_CHUNK_ROWS <= INT64_MAX)
+            out->bits = 64; /* also added up over the lanes */
+        else
+            out->how = SM_ACC_HOW_SPLIT, out->bits = 64;
         if (out->how == SM_ACC_HOW_ROWS) out->how = SM_ACC_HOW_LANES;
         out->lanes = sum_lanes(s, out->bits);
     } else {
@@ -366,20 +388,24 @@ static bool scalar_ok(const sm_shape *s)
     return true;
 }
 
-bool sm_shape_make(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step, const char *cpu,
-                   bool mask_regs, sm_jit_pool *pool, char *why, size_t why_bytes)
+bool sm_shape_make(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step,
+                   const char *cpu, bool mask_regs, sm_jit_pool *pool, char *why, size_t why_bytes)
 {
-    /* With mask registers always whole blocks: LLVM 19's instruction selection never ends on some logic of masks that
-     * are parts of words, moving it from masks to integers and back. Elsewhere 8 rows fill the registers. */
+    /* With mask registers always whole blocks: LLVM 19's instruction selection never ends on some
+     * logic of masks that are parts of words, moving it from masks to integers and back. Elsewhere
+     * 8 rows fill the registers. */
     uint32_t host_step = mask_regs ? 32 : 8;
-    *s = (sm_shape){.p = p, .pool = pool, .mask_regs = mask_regs, .why = why, .why_bytes = why_bytes};
-    s->step = step == 1 || (!mask_regs && (step == 8 || step == 16 || step == 32)) ? step : host_step;
+    *s = (sm_shape){
+        .p = p, .pool = pool, .mask_regs = mask_regs, .why = why, .why_bytes = why_bytes};
+    s->step =
+        step == 1 || (!mask_regs && (step == 8 || step == 16 || step == 32)) ? step : host_step;
     s->n_cols = p->source.n_cols;
     s->cols = sm_jit_pool_get(pool, (s->n_cols + 1) * sizeof *s->cols);
     if (!s->cols) return false;
     sm_key_begin(s, cpu);
     for (uint32_t i = 0; i < s->n_cols; i++) {
-        if (!p->used || p->used[i]) source_col(&s->cols[i], &p->source.cols[i], sig ? &sig[i] : NULL);
+        if (!p->used || p->used[i])
+            source_col(&s->cols[i], &p->source.cols[i], sig ? &sig[i] : NULL);
         sm_key_source(s, &s->cols[i]);
         if (s->cols[i].used && s->cols[i].enc == SM_ENC_DICT && !s->cols[i].dict)
             return refuse(s, "a text column without a common dictionary");
@@ -390,9 +416,11 @@ bool sm_shape_make(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig,
     } else {
         sm_key_rows(s, p);
     }
-    if (s->step == 1 && !scalar_ok(s)) return sm_shape_make(s, p, sig, host_step, cpu, mask_regs, pool, why, why_bytes);
+    if (s->step == 1 && !scalar_ok(s))
+        return sm_shape_make(s, p, sig, host_step, cpu, mask_regs, pool, why, why_bytes);
     s->slot_tables = s->n_consts;
     s->slot_codes = s->slot_tables + 2 * s->n_tables;
-    s->n_slots = s->slot_codes + (p->sink == SM_SINK_AGG ? SM_CODE_SLOTS * p->agg.layout.n_keys : 0) + 1;
+    s->n_slots =
+        s->slot_codes + (p->sink == SM_SINK_AGG ? SM_CODE_SLOTS * p->agg.layout.n_keys : 0) + 1;
     return !pool->failed;
 }

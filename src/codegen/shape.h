@@ -1,15 +1,17 @@
 /* What of a prepared pipeline shapes its code, and what is only data.
  *
- * One walk over the pipeline, always in the same order, numbers its constants and tables and writes the key: a
- * byte string in which everything stands that the emitters branch on. Two pipelines with equal keys have the same
- * code, and the walk over either gives the same slots; so `bind` can fill the constant block for code that was
- * compiled from another pipeline. Emitters may read nothing of the pipeline that the key does not hold. */
+ * One walk over the pipeline, always in the same order, numbers its constants and tables and writes
+ * the key: a byte string in which everything stands that the emitters branch on. Two pipelines with
+ * equal keys have the same code, and the walk over either gives the same slots; so `bind` can fill
+ * the constant block for code that was compiled from another pipeline. Emitters may read nothing of
+ * the pipeline that the key does not hold. */
 #ifndef SM_JIT_SHAPE_H
 #define SM_JIT_SHAPE_H
 
 #include "jit.h"
 
-/* Memory with the lifetime of one call; from the host's alloc. A failed allocation is remembered. */
+/* Memory with the lifetime of one call; from the host's alloc. A failed allocation is remembered.
+ */
 typedef struct sm_jit_pool {
     const sm_jit_host *host;
     struct sm_jit_pool_block *blocks;
@@ -60,10 +62,10 @@ typedef enum sm_table_form {
 typedef struct sm_dict_table {
     const sm_expr *e;
     uint32_t src;
-    uint8_t how; /* sm_table_form */
-    bool nullable;  /* a second table, of validity bits, follows in the next slot */
+    uint8_t how;     /* sm_table_form */
+    bool nullable;   /* a second table, of validity bits, follows in the next slot */
     bool null_entry; /* entry 0 stands for NULL, code c is entry c + 1 */
-    bool small; /* at most 64 entries: the validity bits themselves are in their slot */
+    bool small;      /* at most 64 entries: the validity bits themselves are in their slot */
     sm_form form;
 } sm_dict_table;
 
@@ -77,12 +79,13 @@ typedef enum sm_acc_how {
 
 typedef struct sm_acc_plan {
     uint8_t how;
-    uint8_t bits;    /* LANES: width of integer lanes */
-    uint8_t lanes;   /* integer sums: how many; a block's vectors are added to them in pieces */
+    uint8_t bits;     /* LANES: width of integer lanes */
+    uint8_t lanes;    /* integer sums: how many; a block's vectors are added to them in pieces */
     uint32_t counter; /* LANES, SPLIT: which count of rows */
 } sm_acc_plan;
 
-/* An input column of a step or the sink: a source column as it is, or an expression of the step before. */
+/* An input column of a step or the sink: a source column as it is, or an expression of the step
+ * before. */
 typedef struct sm_env_col {
     int32_t src; /* -1: computed */
     const sm_expr *e;
@@ -108,10 +111,11 @@ typedef struct sm_shape {
     uint32_t *env_n;
     sm_acc_plan *accs;
     uint32_t n_counters;
-    /* counter i counts live rows where column valid_col (-1: any) is not NULL and filter_col (-1: none) is true */
+    /* counter i counts live rows where column valid_col (-1: any) is not NULL and filter_col (-1:
+     * none) is true */
     struct sm_counter {
         int32_t valid_col, filter_col;
-    } *counters;
+    } * counters;
     bool can_fail;
     /* slots of the constant block, 16 bytes each */
     uint32_t slot_tables, slot_codes, n_slots;
@@ -123,11 +127,11 @@ typedef struct sm_shape {
 
 enum { SM_SLOT_BYTES = 16, SM_CODE_SLOTS = 3 /* min, n_values, stride */ };
 
-/** Walks the pipeline. sig may be NULL: then source columns count as plain (`can` asks whether any signature works).
- *  step  as in sm_jit_options; cpu is part of the key
- *  returns  false: it cannot be compiled (why is written), or memory is out (pool->failed) */
-bool sm_shape_make(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step, const char *cpu,
-                   bool mask_regs, sm_jit_pool *pool, char *why, size_t why_bytes);
+/** Walks the pipeline. sig may be NULL: then source columns count as plain (`can` asks whether any
+ * signature works). step  as in sm_jit_options; cpu is part of the key returns  false: it cannot be
+ * compiled (why is written), or memory is out (pool->failed) */
+bool sm_shape_make(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step,
+                   const char *cpu, bool mask_regs, sm_jit_pool *pool, char *why, size_t why_bytes);
 
 /** Number of e among the constants; of the table that replaces e, or -1. */
 uint32_t sm_shape_const(const sm_shape *s, const sm_expr *e);
@@ -147,7 +151,7 @@ bool sm_jit_expr_equal(const sm_expr *a, const sm_expr *b);
 bool sm_jit_expr_calls(const sm_shape *s, const sm_expr *e);
 
 /** Fills the constant block. */
-sm_status sm_shape_bind(const sm_shape *s, sm_arena *a, void *(*arena_vector)(sm_arena *, size_t), void **consts,
-                        sm_error *err);
+sm_status sm_shape_bind(const sm_shape *s, sm_arena *a, void *(*arena_vector)(sm_arena *, size_t),
+                        void **consts, sm_error *err);
 
 #endif

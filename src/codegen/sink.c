@@ -1,5 +1,6 @@
-/* What the aggregate sinks share, and the update of state rows one live row at a time: DIRECT and HASH do all of their
- * accumulators so, the others what has no form in lanes. Read sink.h and runtime/agg.h first. */
+/* What the aggregate sinks share, and the update of state rows one live row at a time: DIRECT and
+ * HASH do all of their accumulators so, the others what has no form in lanes. Read sink.h and
+ * runtime/agg.h first. */
 #include "sink.h"
 
 sm_ir sm_sink_mask(sm_emit *e, const sm_accum *a, uint32_t sub)
@@ -29,15 +30,18 @@ sm_lanes sm_sink_order_key(sm_emit *e, sm_lanes v)
     x = LLVMBuildFAdd(e->b, x, sm_emit_kreal(e, e->f64, 0.0), ""); /* -0.0 becomes 0.0 */
     sm_ir bits = LLVMBuildBitCast(e->b, x, t, "");
     sm_ir sign = LLVMBuildAShr(e->b, bits, sm_emit_kvec(e, e->i64, 63), "");
-    sm_ir key = LLVMBuildXor(e->b, bits, LLVMBuildLShr(e->b, sign, sm_emit_kvec(e, e->i64, 1), ""), "");
-    out.v = v.no_nan ? key : LLVMBuildSelect(e->b, nan, sm_emit_kvec(e, e->i64, INT64_MAX), key, "");
+    sm_ir key =
+        LLVMBuildXor(e->b, bits, LLVMBuildLShr(e->b, sign, sm_emit_kvec(e, e->i64, 1), ""), "");
+    out.v =
+        v.no_nan ? key : LLVMBuildSelect(e->b, nan, sm_emit_kvec(e, e->i64, INT64_MAX), key, "");
     return out;
 }
 
 static sm_ir code_slot(sm_emit *e, uint32_t key, uint32_t which)
 {
     uint64_t slot = e->s->slot_codes + SM_CODE_SLOTS * key + which;
-    sm_ir v = sm_emit_load(e, e->hoist, e->i64, sm_emit_at(e, e->hoist, e->consts, slot * SM_SLOT_BYTES), 8);
+    sm_ir v = sm_emit_load(e, e->hoist, e->i64,
+                           sm_emit_at(e, e->hoist, e->consts, slot * SM_SLOT_BYTES), 8);
     return v;
 }
 
@@ -94,7 +98,8 @@ sm_ir sm_sink_host_fn(sm_emit *e, size_t offset)
 static sm_ir block_mask(sm_emit *e, const sm_accum *a)
 {
     sm_ir word = NULL;
-    for (uint32_t s = 0; s < e->n_sub; s++) word = sm_emit_or(e, word, sm_emit_bits(e, sm_sink_mask(e, a, s), s));
+    for (uint32_t s = 0; s < e->n_sub; s++)
+        word = sm_emit_or(e, word, sm_emit_bits(e, sm_sink_mask(e, a, s), s));
     return word;
 }
 
@@ -120,13 +125,16 @@ void sm_sink_host_add(sm_emit *e, uint32_t k, sm_ir rows, uint32_t offset, uint3
         row = LLVMBuildAdd(e->b, row, sm_emit_kvec(e, e->i64, offset), "");
         sm_emit_store(e, row, sm_emit_at(e, e->b, states, at), 8);
     }
-    sm_ir args[6] = {local, sm_emit_k32(e, k), vec, block_mask(e, a), sm_emit_k32(e, lane_mask), states};
+    sm_ir args[6] = {local, sm_emit_k32(e, k), vec, block_mask(e, a), sm_emit_k32(e, lane_mask),
+                     states};
     LLVMTypeRef types[6] = {e->ptr, e->i32, e->ptr, e->i32, e->i32, e->ptr};
     sm_ir fn = sm_sink_host_fn(e, offsetof(sm_jit_host, acc_add));
-    sm_emit_check_status(e, LLVMBuildCall2(e->b, LLVMFunctionType(e->i32, types, 6, 0), fn, args, 6, ""));
+    sm_emit_check_status(
+        e, LLVMBuildCall2(e->b, LLVMFunctionType(e->i32, types, 6, 0), fn, args, 6, ""));
 }
 
-/* ---- one row at a time ------------------------------------------------------------------------------------ */
+/* ---- one row at a time
+ * ------------------------------------------------------------------------------------ */
 
 typedef struct row_site {
     const sm_sink_update *u;
@@ -150,7 +158,8 @@ static sm_lanes as_double(sm_emit *e, const sm_accum *a, sm_lanes v, uint32_t su
         return out;
     }
     bool wide = sm_jit_type_phys(a->type) == SM_PHYS_I128;
-    sm_emit_call_body(e, wide ? SM_OP_d128_to_f64 : SM_OP_d64_to_f64, a->type.scale, &v, sub, sm_sink_mask(e, a, sub), &out);
+    sm_emit_call_body(e, wide ? SM_OP_d128_to_f64 : SM_OP_d64_to_f64, a->type.scale, &v, sub,
+                      sm_sink_mask(e, a, sub), &out);
     return out;
 }
 
@@ -158,7 +167,8 @@ static sm_lanes as_double(sm_emit *e, const sm_accum *a, sm_lanes v, uint32_t su
 static row_arg spill_arg(sm_emit *e, const sm_accum *a)
 {
     row_arg r = {0};
-    bool plain = a->filter_col < 0 && (a->arg_col < 0 || !sm_emit_column(e, (uint32_t)a->arg_col, 0).valid);
+    bool plain =
+        a->filter_col < 0 && (a->arg_col < 0 || !sm_emit_column(e, (uint32_t)a->arg_col, 0).valid);
     if (!plain) r.word = block_mask(e, a);
     if (a->kind == SM_ACC_COUNT) return r;
     r.array = sm_emit_room(e, SM_BLOCK_ROWS * 16, 64);
@@ -177,12 +187,16 @@ static row_arg spill_arg(sm_emit *e, const sm_accum *a)
         r.form = v.form;
         r.type = sm_emit_form_type(e, v.form);
         uint64_t at = (uint64_t)s * e->step * (v.form.bits / 8u);
-        sm_emit_store(e, v.v, sm_emit_at(e, e->b, r.array, at), v.form.bits / 8u < 8 ? v.form.bits / 8u : 8);
+        sm_emit_store(e, v.v, sm_emit_at(e, e->b, r.array, at),
+                      v.form.bits / 8u < 8 ? v.form.bits / 8u : 8);
     }
     return r;
 }
 
-static sm_ir state_at(sm_emit *e, sm_ir state, uint64_t off) { return sm_emit_at(e, e->b, state, off); }
+static sm_ir state_at(sm_emit *e, sm_ir state, uint64_t off)
+{
+    return sm_emit_at(e, e->b, state, off);
+}
 
 static void add_to(sm_emit *e, sm_ir p, LLVMTypeRef t, sm_ir v, unsigned align)
 {
@@ -194,7 +208,8 @@ static sm_ir lane_at(sm_emit *e, const row_site *r, sm_ir state, uint32_t header
 {
     if (!r->u->lane_mask) return state_at(e, state, header);
     sm_ir lane = LLVMBuildAnd(e->b, r->lane, sm_emit_k64(e, r->u->lane_mask), "");
-    sm_ir off = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, lane, sm_emit_k64(e, bytes), ""), sm_emit_k64(e, header), "");
+    sm_ir off = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, lane, sm_emit_k64(e, bytes), ""),
+                             sm_emit_k64(e, header), "");
     return LLVMBuildInBoundsGEP2(e->b, e->i8, state, &off, 1, "");
 }
 
@@ -202,7 +217,8 @@ static sm_ir lane_at(sm_emit *e, const row_site *r, sm_ir state, uint32_t header
 static void update_var(sm_emit *e, const row_site *r, sm_ir state, sm_ir x, sm_ir counts)
 {
     sm_ir p = lane_at(e, r, state, 0, sizeof(sm_var_lane));
-    sm_ir psum = sm_emit_at(e, e->b, p, offsetof(sm_var_lane, sum)), psq = sm_emit_at(e, e->b, p, offsetof(sm_var_lane, sq));
+    sm_ir psum = sm_emit_at(e, e->b, p, offsetof(sm_var_lane, sum)),
+          psq = sm_emit_at(e, e->b, p, offsetof(sm_var_lane, sq));
     sm_ir one = LLVMConstReal(e->f64, 1.0);
     sm_ir n0 = sm_emit_load(e, e->b, e->f64, p, 8), sum0 = sm_emit_load(e, e->b, e->f64, psum, 8);
     sm_ir sq0 = sm_emit_load(e, e->b, e->f64, psq, 8);
@@ -225,7 +241,8 @@ static void update_var(sm_emit *e, const row_site *r, sm_ir state, sm_ir x, sm_i
 static void update_minmax(sm_emit *e, const sm_accum *a, sm_ir state, sm_ir v, sm_ir counts)
 {
     sm_ir phas = state_at(e, state, offsetof(sm_acc_minmax, has));
-    sm_ir old = sm_emit_load(e, e->b, e->i64, state, 8), has = sm_emit_load(e, e->b, e->i64, phas, 8);
+    sm_ir old = sm_emit_load(e, e->b, e->i64, state, 8),
+          has = sm_emit_load(e, e->b, e->i64, phas, 8);
     sm_ir none = LLVMBuildICmp(e->b, LLVMIntEQ, has, sm_emit_k64(e, 0), "");
     sm_ir better = LLVMBuildICmp(e->b, a->kind == SM_ACC_MIN ? LLVMIntSLT : LLVMIntSGT, v, old, "");
     sm_ir take = LLVMBuildOr(e->b, none, better, "");
@@ -237,7 +254,8 @@ static void update_minmax(sm_emit *e, const sm_accum *a, sm_ir state, sm_ir v, s
 
 static void update_bool(sm_emit *e, sm_ir state, sm_ir v, sm_ir counts)
 {
-    sm_ir por = state_at(e, state, offsetof(sm_acc_bool, or_)), phas = state_at(e, state, offsetof(sm_acc_bool, has));
+    sm_ir por = state_at(e, state, offsetof(sm_acc_bool, or_)),
+          phas = state_at(e, state, offsetof(sm_acc_bool, has));
     sm_ir all = sm_emit_load(e, e->b, e->i8, state, 1), any = sm_emit_load(e, e->b, e->i8, por, 1);
     sm_ir has = sm_emit_load(e, e->b, e->i8, phas, 1), zero = LLVMConstNull(e->i8);
     sm_ir none = LLVMBuildICmp(e->b, LLVMIntEQ, has, zero, "");
@@ -255,7 +273,8 @@ static void update_bool(sm_emit *e, sm_ir state, sm_ir v, sm_ir counts)
 
 static void update_one(sm_emit *e, const row_site *r, const sm_accum *a, const row_arg *arg)
 {
-    sm_ir state = state_at(e, r->row, r->u->lanes_form ? a->lanes_offset : a->offset), counts = NULL, v = NULL;
+    sm_ir state = state_at(e, r->row, r->u->lanes_form ? a->lanes_offset : a->offset),
+          counts = NULL, v = NULL;
     sm_ir one = sm_emit_k64(e, 1);
     if (arg->word) {
         sm_ir lane = LLVMBuildTrunc(e->b, r->lane, e->i32, "");
@@ -271,7 +290,8 @@ static void update_one(sm_emit *e, const row_site *r, const sm_accum *a, const r
     case SM_ACC_SUM_I:
     case SM_ACC_SUM_D: {
         unsigned bits = a->kind == SM_ACC_SUM_I ? 128 : 256;
-        size_t n_at = a->kind == SM_ACC_SUM_I ? offsetof(sm_acc_sum_i, n) : offsetof(sm_acc_sum_d, n);
+        size_t n_at =
+            a->kind == SM_ACC_SUM_I ? offsetof(sm_acc_sum_i, n) : offsetof(sm_acc_sum_d, n);
         if (counts) v = LLVMBuildSelect(e->b, counts, v, LLVMConstNull(arg->type), "");
         add_to(e, state, sm_emit_int(e, bits), LLVMBuildSExt(e->b, v, sm_emit_int(e, bits), ""), 8);
         add_to(e, state_at(e, state, n_at), e->i64, one, 8);
@@ -286,14 +306,17 @@ static void update_one(sm_emit *e, const row_site *r, const sm_accum *a, const r
     }
     case SM_ACC_VAR: update_var(e, r, state, v, counts); break;
     case SM_ACC_MIN:
-    case SM_ACC_MAX: update_minmax(e, a, state, sm_emit_to_bits(e, v, arg->form.bits, 64), counts); break;
+    case SM_ACC_MAX:
+        update_minmax(e, a, state, sm_emit_to_bits(e, v, arg->form.bits, 64), counts);
+        break;
     case SM_ACC_BOOL: update_bool(e, state, v, counts); break;
     }
 }
 
 static void update_first_row(sm_emit *e, const row_site *r)
 {
-    sm_ir row = LLVMBuildAdd(e->b, LLVMBuildShl(e->b, e->block, sm_emit_k64(e, 5), ""), r->lane, "");
+    sm_ir row =
+        LLVMBuildAdd(e->b, LLVMBuildShl(e->b, e->block, sm_emit_k64(e, 5), ""), r->lane, "");
     row = LLVMBuildAdd(e->b, row, e->first_row, "");
     sm_ir p = state_at(e, r->row, SM_GROUP_FIRST_ROW);
     sm_ir args[2] = {sm_emit_load(e, e->b, e->i64, p, 8), row};
@@ -312,12 +335,14 @@ void sm_sink_update_rows(sm_emit *e, const sm_sink_update *u)
         any = true;
     }
     if (!any) return;
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), rows = sm_emit_block(e, "rows"), done = sm_emit_block(e, "rows_done");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b), rows = sm_emit_block(e, "rows"),
+                      done = sm_emit_block(e, "rows_done");
     sm_ir some = LLVMBuildICmp(e->b, LLVMIntNE, e->live_word, sm_emit_k32(e, 0), "");
     LLVMBuildCondBr(e->b, some, rows, done);
     LLVMPositionBuilderAtEnd(e->b, rows);
     sm_ir left = LLVMBuildPhi(e->b, e->i32, "left");
-    sm_ir lane = sm_emit_call(e, "llvm.cttz", e->i32, (sm_ir[]){left, LLVMConstInt(e->i1, 1, 0)}, 2);
+    sm_ir lane =
+        sm_emit_call(e, "llvm.cttz", e->i32, (sm_ir[]){left, LLVMConstInt(e->i1, 1, 0)}, 2);
     row_site r = {u, LLVMBuildZExt(e->b, lane, e->i64, ""), u->row};
     if (u->rows) {
         sm_ir p = LLVMBuildInBoundsGEP2(e->b, e->ptr, u->rows, &r.lane, 1, "");

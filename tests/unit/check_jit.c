@@ -1,6 +1,7 @@
-/* Compiled code against the row tier, bit by bit: pipelines made from nodes, over columns with NULLs and edge values, in
- * all ways of grouping, at every step width, for the host's CPU and for one without mask registers. Then the module's
- * own promises: the cache, constants that are not shape, code that goes when nobody holds it. */
+/* Compiled code against the row tier, bit by bit: pipelines made from nodes, over columns with
+ * NULLs and edge values, in all ways of grouping, at every step width, for the host's CPU and for
+ * one without mask registers. Then the module's own promises: the cache, constants that are not
+ * shape, code that goes when nobody holds it. */
 #include <check.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -23,29 +24,38 @@ static const sm_jit_module *jit;
 static sm_mem jit_mem;
 static uint64_t compiled_pipelines, refused_blocks;
 
-/* ---- the host table, as the executor's -------------------------------------------------------- */
+/* ---- the host table, as the executor's --------------------------------------------------------
+ */
 
 static void *host_alloc(size_t bytes)
 {
     void *p = NULL;
     return sm_alloc(&jit_mem, bytes, "compiler", &p, NULL) == SM_OK ? p : NULL;
 }
-static void host_free(void *p, size_t bytes) { sm_free(&jit_mem, p, bytes); }
+static void host_free(void *p, size_t bytes)
+{
+    sm_free(&jit_mem, p, bytes);
+}
 
-static int32_t host_find_rows(sm_agg_local *l, const sm_vec *keys, uint32_t mask, uint64_t first_row, void **rows)
+static int32_t host_find_rows(sm_agg_local *l, const sm_vec *keys, uint32_t mask,
+                              uint64_t first_row, void **rows)
 {
     uint16_t sel[SM_BLOCK_ROWS];
     sm_vec cols[SM_GROUP_MAX_KEYS];
     uint32_t n = 0;
     for (; mask; mask &= mask - 1) sel[n++] = (uint16_t)__builtin_ctz(mask);
     memcpy(cols, keys, sizeof(sm_vec) * l->sink->layout.n_keys);
-    sm_batch b = {.cols = cols, .n_cols = l->sink->layout.n_keys, .n_rows = SM_BLOCK_ROWS, .sel = sel, .n_sel = n,
+    sm_batch b = {.cols = cols,
+                  .n_cols = l->sink->layout.n_keys,
+                  .n_rows = SM_BLOCK_ROWS,
+                  .sel = sel,
+                  .n_sel = n,
                   .first_row = first_row};
     return (int32_t)sm_agg_find_rows(l, &b, rows, NULL);
 }
 
-static int32_t host_acc_add(sm_agg_local *l, uint32_t accum, const sm_vec *v, uint32_t mask, uint32_t lane_mask,
-                            void **states)
+static int32_t host_acc_add(sm_agg_local *l, uint32_t accum, const sm_vec *v, uint32_t mask,
+                            uint32_t lane_mask, void **states)
 {
     const sm_accum *acc = &l->sink->layout.accums[accum];
     for (; mask; mask &= mask - 1) {
@@ -59,8 +69,13 @@ static int32_t host_acc_add(sm_agg_local *l, uint32_t accum, const sm_vec *v, ui
     return 0;
 }
 
-static const sm_jit_host host = {.abi = SM_JIT_ABI, .ops = sm_ops, .alloc = host_alloc, .free = host_free,
-                                 .raise = sm_raise, .eval = sm_expr_eval, .find_rows = host_find_rows,
+static const sm_jit_host host = {.abi = SM_JIT_ABI,
+                                 .ops = sm_ops,
+                                 .alloc = host_alloc,
+                                 .free = host_free,
+                                 .raise = sm_raise,
+                                 .eval = sm_expr_eval,
+                                 .find_rows = host_find_rows,
                                  .acc_add = host_acc_add};
 
 static void load_module(void)
@@ -80,7 +95,8 @@ static void load_module(void)
     if (init) jit = init(&host);
 }
 
-/* ---- running a pipeline compiled --------------------------------------------------------------- */
+/* ---- running a pipeline compiled ---------------------------------------------------------------
+ */
 
 static const uint32_t *all_valid(void)
 {
@@ -110,17 +126,18 @@ static void open_run(jit_run *r, sm_worker *w, const sm_chunk *chunk, uint32_t s
     for (uint32_t c = 0; c < p->source.n_cols; c++) {
         const sm_chunk_col *col = &chunk->cols[c];
         if (p->used[c]) sig[c] = (sm_jit_sig_col){col->enc, col->width};
-        r->cols[c] = (sm_jit_col){col->data, col->valid ? (const void *)col->valid : all_valid(), col->base,
-                                  col->dict ? col->dict->entries : NULL};
+        r->cols[c] = (sm_jit_col){col->data, col->valid ? (const void *)col->valid : all_valid(),
+                                  col->base, col->dict ? col->dict->entries : NULL};
     }
     ck_assert_msg(jit->compile(p, sig, &o, &r->code, &w->err) == SM_OK, "%s", w->err.message);
-    ck_assert_msg(jit->bind(r->code, p, &w->arena, sm_arena_vector, &r->consts, &w->err) == SM_OK, "%s",
-                  w->err.message);
+    ck_assert_msg(jit->bind(r->code, p, &w->arena, sm_arena_vector, &r->consts, &w->err) == SM_OK,
+                  "%s", w->err.message);
     for (uint32_t c = 0; p->sink == SM_SINK_ROWS && c < p->n_in; c++) {
         sm_phys phys = sm_type_phys(p->in_cols[c].type);
         r->outs[c].data = sm_arena_vector(&w->arena, SM_BATCH_ROWS * sm_phys_bytes(phys));
         r->outs[c].valid = sm_arena_vector(&w->arena, SM_BATCH_ROWS / 8);
-        r->vecs[c] = (sm_vec){.data = r->outs[c].data, .valid = (void *)r->outs[c].valid, .phys = phys};
+        r->vecs[c] =
+            (sm_vec){.data = r->outs[c].data, .valid = (void *)r->outs[c].valid, .phys = phys};
     }
     compiled_pipelines++;
 }
@@ -130,10 +147,12 @@ static sm_status take_rows(jit_run *r, uint32_t n_blocks)
     uint16_t sel[SM_BATCH_ROWS];
     uint32_t n = 0;
     for (uint32_t b = 0; b < n_blocks; b++)
-        for (uint32_t m = r->live[b]; m; m &= m - 1) sel[n++] = (uint16_t)(b * 32 + (uint32_t)__builtin_ctz(m));
+        for (uint32_t m = r->live[b]; m; m &= m - 1)
+            sel[n++] = (uint16_t)(b * 32 + (uint32_t)__builtin_ctz(m));
     if (n > r->w->rows_left) n = (uint32_t)r->w->rows_left;
     if (r->w->rows_left != UINT64_MAX) r->w->rows_left -= n;
-    sm_batch batch = {.cols = r->vecs, .n_cols = r->w->p->n_in, .n_rows = n_blocks * 32, .sel = sel, .n_sel = n};
+    sm_batch batch = {
+        .cols = r->vecs, .n_cols = r->w->p->n_in, .n_rows = n_blocks * 32, .sel = sel, .n_sel = n};
     return n ? sm_builder_batch(r->w->rows, &batch, &r->w->err) : SM_OK;
 }
 
@@ -144,12 +163,18 @@ static sm_status jit_rows_of_pin(sm_worker *w, const sm_pin *pin)
     const sm_pipeline *p = w->p;
     uint32_t n = pin->chunk->n_rows, n_blocks = (n + 31) / 32, at = 0;
     sm_opctx cx = {.scratch = &w->scratch};
-    sm_jit_args args = {.cols = r->cols, .agg = w->agg, .out = r->outs, .out_live = r->live,
-                        .first_row = pin->first_row, .cx = &cx, .step_rows = r->step_rows};
+    sm_jit_args args = {.cols = r->cols,
+                        .agg = w->agg,
+                        .out = r->outs,
+                        .out_live = r->live,
+                        .first_row = pin->first_row,
+                        .cx = &cx,
+                        .step_rows = r->step_rows};
     sm_status s = SM_OK;
     open_run(r, w, pin->chunk, jit_step - 1);
     args.consts = r->consts;
-    if (p->sink == SM_SINK_AGG) args.lanes = p->agg.mode <= SM_GROUPS_TINY ? w->agg->lanes : w->agg->direct;
+    if (p->sink == SM_SINK_AGG)
+        args.lanes = p->agg.mode <= SM_GROUPS_TINY ? w->agg->lanes : w->agg->direct;
     while (at < n_blocks && s == SM_OK && w->rows_left) {
         args.block = at;
         args.n_blocks = n_blocks - at > jit_span ? at + jit_span : n_blocks;
@@ -185,7 +210,8 @@ static t_result run_jit(const sm_pipeline *p, uint32_t step, uint32_t span)
     return r;
 }
 
-/* Row tier against compiled code of every width, in one piece and in many, for both kinds of CPU. */
+/* Row tier against compiled code of every width, in one piece and in many, for both kinds of CPU.
+ */
 static int compare_jit(sm_node *plan)
 {
     static const struct {
@@ -211,7 +237,8 @@ static int compare_jit(sm_node *plan)
     return mode;
 }
 
-/* ---- known answers ----------------------------------------------------------------------------- */
+/* ---- known answers -----------------------------------------------------------------------------
+ */
 
 START_TEST(sum_of_known_values)
 {
@@ -225,7 +252,8 @@ START_TEST(sum_of_known_values)
 }
 END_TEST
 
-/* ---- every accumulator, every way of grouping -------------------------------------------------- */
+/* ---- every accumulator, every way of grouping --------------------------------------------------
+ */
 
 static sm_expr *key_of(sm_node *scan, int mode)
 {
@@ -272,56 +300,84 @@ static void check_modes(uint32_t rows, sm_expr *(*condition)(sm_node *scan))
                         {.fn = SM_AGG_MAX, .arg = t_column(scan, T_DICT)},
                         {.fn = SM_AGG_BOOL_AND, .arg = flag},
                         {.fn = SM_AGG_BOOL_OR, .arg = flag}};
-        ck_assert_int_eq(compare_jit(t_aggregate(n, &key, mode != SM_GROUPS_NONE, aggs, SM_COUNT(aggs))), mode);
+        ck_assert_int_eq(
+            compare_jit(t_aggregate(n, &key, mode != SM_GROUPS_NONE, aggs, SM_COUNT(aggs))), mode);
     }
 }
 
-static sm_expr *few(sm_node *scan) { return t_op(SM_OP_gt_i32, t_column(scan, T_I32), t_const_i32(950)); }
-static sm_expr *most(sm_node *scan) { return t_op(SM_OP_gt_i32, t_column(scan, T_I32), t_const_i32(-900)); }
-static sm_expr *none(sm_node *scan) { return t_op(SM_OP_gt_i32, t_column(scan, T_I32), t_const_i32(2000)); }
+static sm_expr *few(sm_node *scan)
+{
+    return t_op(SM_OP_gt_i32, t_column(scan, T_I32), t_const_i32(950));
+}
+static sm_expr *most(sm_node *scan)
+{
+    return t_op(SM_OP_gt_i32, t_column(scan, T_I32), t_const_i32(-900));
+}
+static sm_expr *none(sm_node *scan)
+{
+    return t_op(SM_OP_gt_i32, t_column(scan, T_I32), t_const_i32(2000));
+}
 
-START_TEST(all_accumulators_all_rows) { check_modes(3000, NULL); }
+START_TEST(all_accumulators_all_rows)
+{
+    check_modes(3000, NULL);
+}
 END_TEST
-START_TEST(all_accumulators_few_rows) { check_modes(3000, few); }
+START_TEST(all_accumulators_few_rows)
+{
+    check_modes(3000, few);
+}
 END_TEST
-START_TEST(all_accumulators_no_rows) { check_modes(700, none); }
+START_TEST(all_accumulators_no_rows)
+{
+    check_modes(700, none);
+}
 END_TEST
-START_TEST(more_than_one_chunk) { check_modes(SM_CHUNK_ROWS + 777, most); }
+START_TEST(more_than_one_chunk)
+{
+    check_modes(SM_CHUNK_ROWS + 777, most);
+}
 END_TEST
 
 START_TEST(keys_alone_and_together)
 {
     sm_node *scan = t_scan(2500);
     for (int mode = SM_GROUPS_TINY; mode <= SM_GROUPS_HASH; mode++) {
-        sm_expr *keys[4] = {key_of(scan, mode), t_column(scan, T_BOOL), t_column(scan, T_D128), t_column(scan, T_F64)};
+        sm_expr *keys[4] = {key_of(scan, mode), t_column(scan, T_BOOL), t_column(scan, T_D128),
+                            t_column(scan, T_F64)};
         ck_assert_int_eq(compare_jit(t_aggregate(scan, keys, 1, NULL, 0)), mode);
         compare_jit(t_aggregate(t_filter(scan, few(scan)), keys, 4, NULL, 0));
     }
     sm_expr *two[2] = {t_column(scan, T_DICT), t_column(scan, T_BOOL)};
-    t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64_FULL)}, {.fn = SM_AGG_COUNT_ALL}};
+    t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64_FULL)},
+                    {.fn = SM_AGG_COUNT_ALL}};
     compare_jit(t_aggregate(scan, two, 2, aggs, 2));
 }
 END_TEST
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------------
+ */
 
 START_TEST(rows_of_every_type)
 {
     sm_node *scan = t_scan(3000);
     compare_jit(scan);
     compare_jit(t_filter(scan, few(scan)));
-    compare_jit(t_filter(t_filter(scan, most(scan)), t_op(SM_OP_not_b, t_column(scan, T_BOOL), NULL)));
+    compare_jit(
+        t_filter(t_filter(scan, most(scan)), t_op(SM_OP_not_b, t_column(scan, T_BOOL), NULL)));
 }
 END_TEST
 
 START_TEST(chains_of_steps)
 {
     sm_node *scan = t_scan(3000);
-    sm_expr *first[4] = {t_column(scan, T_I32), t_op(SM_OP_add_f64, t_column(scan, T_F64), t_const_f64(1)),
-                         t_column(scan, T_DICT), t_op(SM_OP_lower_txt, t_column(scan, T_DICT), NULL)};
+    sm_expr *first[4] = {
+        t_column(scan, T_I32), t_op(SM_OP_add_f64, t_column(scan, T_F64), t_const_f64(1)),
+        t_column(scan, T_DICT), t_op(SM_OP_lower_txt, t_column(scan, T_DICT), NULL)};
     sm_node *p = t_project(scan, first, 4);
     sm_node *f = t_filter(p, t_op(SM_OP_lt_i32, t_column(p, 0), t_const_i32(500)));
-    sm_expr *second[3] = {t_column(f, 3), t_column(f, 2), t_op(SM_OP_mul_f64, t_column(f, 1), t_column(f, 1))};
+    sm_expr *second[3] = {t_column(f, 3), t_column(f, 2),
+                          t_op(SM_OP_mul_f64, t_column(f, 1), t_column(f, 1))};
     sm_node *q = t_project(f, second, 3);
     compare_jit(q);
     sm_expr *keys[2] = {t_column(q, 0), t_column(q, 1)};
@@ -332,7 +388,8 @@ START_TEST(chains_of_steps)
 }
 END_TEST
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------
+ */
 
 START_TEST(error_at_any_row)
 {
@@ -342,7 +399,8 @@ START_TEST(error_at_any_row)
         sm_expr *d = t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(at[i]));
         sm_expr *q = t_op(SM_OP_div_i64, t_const_i64(1000), d);
         q->position = 17;
-        t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = q}, {.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64)}};
+        t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = q},
+                        {.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64)}};
         uint64_t before = refused_blocks;
         compare_jit(t_aggregate(scan, NULL, 0, aggs, 2));
         ck_assert_uint_gt(refused_blocks, before);
@@ -361,7 +419,8 @@ END_TEST
 START_TEST(first_error_wins)
 {
     sm_node *scan = t_scan(2000);
-    sm_expr *late = t_op(SM_OP_div_i64, t_const_i64(1), t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(900)));
+    sm_expr *late = t_op(SM_OP_div_i64, t_const_i64(1),
+                         t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(900)));
     sm_expr *soon = t_op(SM_OP_add_i64, t_const_i64(INT64_MAX),
                          t_op(SM_OP_sub_i64, t_column(scan, T_ROW), t_const_i64(899)));
     late->position = 5;
@@ -371,11 +430,13 @@ START_TEST(first_error_wins)
     sm_expr *args[2] = {t_column(scan, T_BOOL), t_op(SM_OP_eq_i64, late, t_const_i64(7))};
     compare_jit(t_filter(scan, t_node(SM_EXPR_AND, sm_type_of(SM_BOOL), args, 2)));
     compare_jit(t_filter(scan, t_node(SM_EXPR_OR, sm_type_of(SM_BOOL), args, 2)));
-    for (int64_t limit = 0; limit < 1000; limit += 170) compare_jit(t_limit(t_project(scan, both, 1), limit));
+    for (int64_t limit = 0; limit < 1000; limit += 170)
+        compare_jit(t_limit(t_project(scan, both, 1), limit));
 }
 END_TEST
 
-/* ---- any expressions --------------------------------------------------------------------------- */
+/* ---- any expressions ---------------------------------------------------------------------------
+ */
 
 START_TEST(random_expressions)
 {
@@ -385,20 +446,24 @@ START_TEST(random_expressions)
         sm_node *scan = t_scan(500), *n = scan;
         if (round % 2) n = t_filter(n, t_random(scan, SM_CODE_B, 3));
         sm_expr *out[EXPRS];
-        for (int i = 0; i < EXPRS; i++) out[i] = t_random(scan, (sm_code)(1 + t_pick(SM_CODE_TXT)), 4);
+        for (int i = 0; i < EXPRS; i++)
+            out[i] = t_random(scan, (sm_code)(1 + t_pick(SM_CODE_TXT)), 4);
         compare_jit(t_project(n, out, EXPRS));
     }
 }
 END_TEST
 
-/* ---- the module -------------------------------------------------------------------------------- */
+/* ---- the module --------------------------------------------------------------------------------
+ */
 
 /* Only the step width 1 adds in one accumulator: near, not equal. */
 START_TEST(scalar_step)
 {
     sm_node *scan = t_scan(5003);
-    t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64_FULL)}, {.fn = SM_AGG_COUNT_ALL},
-                    {.fn = SM_AGG_MAX, .arg = t_column(scan, T_I64)}, {.fn = SM_AGG_SUM, .arg = t_column(scan, T_I32)}};
+    t_agg aggs[] = {{.fn = SM_AGG_SUM, .arg = t_column(scan, T_F64_FULL)},
+                    {.fn = SM_AGG_COUNT_ALL},
+                    {.fn = SM_AGG_MAX, .arg = t_column(scan, T_I64)},
+                    {.fn = SM_AGG_SUM, .arg = t_column(scan, T_I32)}};
     const sm_pipeline *p = t_prepare(t_aggregate(t_filter(scan, most(scan)), NULL, 0, aggs, 4));
     t_result want = t_run_prepared(p, T_ROW_TIER, 1, -1), got = run_jit(p, 1, 2048);
     double x = t_value(want.out, 0, 0).f64, y = t_value(got.out, 0, 0).f64;
@@ -417,7 +482,8 @@ static void compile_once(sm_node *plan, bool expect_hit)
     const sm_pipeline *p = t_prepare(plan);
     sm_jit_sig_col sig[T_N_COLUMNS] = {{0, 0}};
     const sm_chunk *chunk = p->source.version->chunks[0];
-    for (uint32_t c = 0; c < p->source.n_cols; c++) sig[c] = (sm_jit_sig_col){chunk->cols[c].enc, chunk->cols[c].width};
+    for (uint32_t c = 0; c < p->source.n_cols; c++)
+        sig[c] = (sm_jit_sig_col){chunk->cols[c].enc, chunk->cols[c].width};
     sm_jit_code *code = NULL;
     ck_assert_int_eq(jit->compile(p, sig, &(sm_jit_options){0}, &code, &t_err), SM_OK);
     ck_assert(jit->info(code)->cache_hit == expect_hit);
@@ -449,7 +515,8 @@ START_TEST(text_is_kept_on_request)
     const sm_pipeline *p = t_prepare(literal_query(scan, 0.5, true));
     sm_jit_sig_col sig[T_N_COLUMNS] = {{0, 0}};
     sm_jit_code *code = NULL;
-    ck_assert_int_eq(jit->compile(p, sig, &(sm_jit_options){.keep_text = true}, &code, &t_err), SM_OK);
+    ck_assert_int_eq(jit->compile(p, sig, &(sm_jit_options){.keep_text = true}, &code, &t_err),
+                     SM_OK);
     ck_assert_ptr_nonnull(strstr(jit->info(code)->ir, "define i32 @pipeline_"));
     ck_assert_ptr_nonnull(strstr(jit->info(code)->assembly, "ret"));
     jit->release(code);
@@ -475,7 +542,8 @@ START_TEST(dropped_code_gives_its_memory_back)
     size_t counted = 0;
     for (int i = 0; i < 200; i++) {
         sm_jit_code *code = NULL;
-        ck_assert_int_eq(jit->compile(p, sig, &(sm_jit_options){.keep_text = true}, &code, &t_err), SM_OK);
+        ck_assert_int_eq(jit->compile(p, sig, &(sm_jit_options){.keep_text = true}, &code, &t_err),
+                         SM_OK);
         jit->release(code);
         if (i == 50) start = resident_kb(), counted = atomic_load(&jit_mem.used_bytes);
     }
@@ -530,7 +598,7 @@ int main(void)
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    printf("check_jit: %llu pipelines, %llu refused blocks\n", (unsigned long long)compiled_pipelines,
-           (unsigned long long)refused_blocks);
+    printf("check_jit: %llu pipelines, %llu refused blocks\n",
+           (unsigned long long)compiled_pipelines, (unsigned long long)refused_blocks);
     return failed ? 1 : 0;
 }
