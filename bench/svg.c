@@ -82,7 +82,6 @@ static void draw_axis(FILE *f, const axis *a, double top, double bottom)
 static void draw_bar(FILE *f, const axis *a, const record *r, double y)
 {
     bool hand = strncmp(r->rung, "hand", 4) == 0;
-    char label[64];
     fprintf(f, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", LEFT - 8,
             y + BAR * 0.72, r->rung);
     if (!drawn(r)) {
@@ -93,9 +92,30 @@ static void draw_bar(FILE *f, const axis *a, const record *r, double y)
     double x = x_of(a, r->median_ms);
     fprintf(f, "<rect x=\"%d\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", LEFT, y,
             x - LEFT, BAR, hand ? hand_color : engine_color);
+}
+
+static void draw_time(FILE *f, const axis *a, const record *r, double y)
+{
+    char label[64];
+    if (!drawn(r)) return;
     spell_ms(label, sizeof label, r->median_ms);
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" class=\"halo\">%s</text>\n", x + 6, y + BAR * 0.72,
-            label);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" class=\"halo\">%s</text>\n", x_of(a, r->median_ms) + 6,
+            y + BAR * 0.72, label);
+}
+
+static void draw_bandwidth(FILE *f, const axis *a, const record *r, double top, double bottom)
+{
+    char label[64];
+    double x = x_of(a, r->median_ms);
+    spell_ms(label, sizeof label, r->median_ms);
+    fprintf(f,
+            "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
+            "stroke-width=\"2\" stroke-dasharray=\"5 3\"/>\n",
+            x, top, x, bottom, memory_color);
+    fprintf(f,
+            "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\" fill=\"%s\" text-anchor=\"middle\">"
+            "reading the bytes alone: %s, %.1f GB/s</text>\n",
+            fmax(x, LEFT + 120), bottom + 30, memory_color, label, r->bytes / r->median_ms / 1e6);
 }
 
 static const char *title_of(const char *query)
@@ -137,17 +157,12 @@ static double draw_panel(FILE *f, const record *r, uint32_t n, double y)
         draw_bar(f, &a, &r[i], at);
         at += BAR + GAP;
     }
-    if (memory && drawn(memory)) {
-        double x = x_of(&a, memory->median_ms);
-        fprintf(f,
-                "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-                "stroke-width=\"2\" "
-                "stroke-dasharray=\"5 3\"/>\n"
-                "<text x=\"%.1f\" y=\"%.1f\" class=\"s\" fill=\"%s\" "
-                "text-anchor=\"middle\">reading the bytes alone: "
-                "%.0f ms, %.1f GB/s</text>\n",
-                x, top - 6, x, bottom, memory_color, fmax(x, LEFT + 120), bottom + 30, memory_color,
-                memory->median_ms, memory->bytes / memory->median_ms / 1e6);
+    if (memory && drawn(memory)) draw_bandwidth(f, &a, memory, top - 6, bottom);
+    at = top;
+    for (uint32_t i = 0; i < n; i++) { /* above the line */
+        if (&r[i] == memory) continue;
+        draw_time(f, &a, &r[i], at);
+        at += BAR + GAP;
     }
     return bottom + PANEL_FOOT;
 }
