@@ -137,6 +137,8 @@ sm_lanes sm_emit_table(sm_emit *e, uint32_t table, uint32_t sub, const sm_mask *
 
 /** Value of x for the rows of m; failures of these rows are added to e->error[sub]. */
 sm_lanes sm_emit_expr(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m);
+/** Decimals in range for it (sm_jit_exact_double), or integers, as doubles. */
+sm_lanes sm_emit_exact_double(sm_emit *e, sm_lanes v, unsigned scale);
 void sm_emit_fail(sm_emit *e, sm_ir bad, uint32_t sub, const sm_mask *m);
 sm_lanes sm_emit_as(sm_emit *e, sm_lanes l, sm_form f);
 /** Floats with every NaN alike, as they leave for sinks. */

@@ -166,6 +166,17 @@ static sm_lanes coalesce(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_ma
 /* ---- operations
  * ------------------------------------------------------------------------------------------- */
 
+sm_lanes sm_emit_exact_double(sm_emit *e, sm_lanes v, unsigned scale)
+{
+    sm_lanes out = {.form = {SM_FORM_F64, 64}, .no_nan = true};
+    double power = 1;
+    for (unsigned i = 0; i < scale; i++) power *= 10;
+    v = v.form.bits > 64 ? sm_emit_as(e, v, (sm_form){SM_FORM_INT, 64}) : v;
+    out.v = LLVMBuildSIToFP(e->b, v.v, sm_emit_vec(e, e->f64), "");
+    if (scale) out.v = LLVMBuildFDiv(e->b, out.v, sm_emit_kreal(e, e->f64, power), "");
+    return out;
+}
+
 static sm_lanes operation(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m)
 {
     const sm_op_info *op = &e->host->ops[x->op];
@@ -181,8 +192,11 @@ static sm_lanes operation(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_m
                      op->can_fail && x->can_fail && !x->no_check};
     sm_op_emit emit = sm_emit_int_op(x->op);
     if (!emit) emit = sm_emit_float_op(x->op);
+    bool to_double = x->op == SM_OP_d64_to_f64 || x->op == SM_OP_d128_to_f64;
     if (emit)
         emit(e, &at, &out);
+    else if (to_double && sm_jit_exact_double(&x->args[0]->range, (unsigned)x->imm[0]))
+        out = sm_emit_exact_double(e, a[0], (unsigned)x->imm[0]);
     else
         sm_emit_call_op(e, &at, &out);
     out.valid = valid;

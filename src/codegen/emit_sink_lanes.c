@@ -9,7 +9,7 @@
  */
 #include "sink.h"
 
-enum { GROUP_HEADER_BYTES = 64, MAX_PLACES = SM_MAX_SUBS };
+enum { GROUP_HEADER_BYTES = 64, MAX_PLACES = 3 * SM_MAX_SUBS };
 
 /* Where one accumulator's vectors are: variables (NONE) or offsets in a group's record (TINY). */
 typedef struct place {
@@ -111,6 +111,7 @@ static void make_places(sm_emit *e)
         case SM_ACC_MAX:
             make_place(e, &k->acc[i], sm_emit_int(e, plan->bits), plan->bits / 8u, e->step, 1);
             break;
+        case SM_ACC_VAR: make_place(e, &k->acc[i], e->f64, 8, e->step, 3 * e->n_sub); break;
         case SM_ACC_BOOL: make_place(e, &k->acc[i], e->i32, 4, 1, 2); break;
         default: break;
         }
@@ -122,6 +123,44 @@ static int64_t identity(sm_acc_kind kind, unsigned bits)
 {
     int64_t most = bits == 32 ? INT32_MAX : INT64_MAX;
     return kind == SM_ACC_MIN ? most : kind == SM_ACC_MAX ? -most - 1 : 0;
+}
+
+/* Addresses of field s % 3 of the lanes of vector s / 3: a lane is three doubles. */
+static sm_ir var_at(sm_emit *e, const sm_accum *a, uint32_t s)
+{
+    sm_ir at[SM_BLOCK_ROWS];
+    for (uint32_t i = 0; i < e->step; i++) {
+        uint64_t lane = (uint64_t)(s / 3) * e->step + i;
+        at[i] =
+            sm_emit_k64(e, a->lanes_offset + lane * sizeof(sm_var_lane) + s % 3 * sizeof(double));
+    }
+    sm_ir off = e->step == 1 ? at[0] : LLVMConstVector(at, e->step);
+    return LLVMBuildGEP2(e->b, e->i8, sink(e)->row, &off, 1, "");
+}
+
+static sm_ir masked(sm_emit *e, const char *intrinsic, sm_ir *args)
+{
+    LLVMTypeRef over[2] = {sm_emit_vec(e, e->f64), sm_emit_vec(e, e->ptr)};
+    unsigned id = LLVMLookupIntrinsicID(intrinsic, strlen(intrinsic));
+    sm_ir f = LLVMGetIntrinsicDeclaration(e->mod, id, over, 2);
+    return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->ctx, id, over, 2), f, args, 4, "");
+}
+
+static sm_ir load_var(sm_emit *e, const sm_accum *a, uint32_t s)
+{
+    sm_ir p = var_at(e, a, s);
+    if (e->step == 1) return sm_emit_load(e, e->b, e->f64, p, 8);
+    sm_ir none = LLVMConstNull(sm_emit_vec(e, e->f64));
+    return masked(e, "llvm.masked.gather", (sm_ir[]){p, sm_emit_k32(e, 8), sm_emit_true(e), none});
+}
+
+static void store_var(sm_emit *e, const sm_accum *a, uint32_t s, sm_ir v)
+{
+    sm_ir p = var_at(e, a, s);
+    if (e->step == 1)
+        sm_emit_store(e, v, p, 8);
+    else
+        masked(e, "llvm.masked.scatter", (sm_ir[]){v, p, sm_emit_k32(e, 8), sm_emit_true(e)});
 }
 
 /* Empty accumulators; without groups float sums go on from the morsel's state. */
@@ -139,6 +178,8 @@ static void start_accs(sm_emit *e)
             if (a->kind == SM_ACC_SUM_F) {
                 uint64_t at = a->lanes_offset + sizeof(sm_acc_sum_f) + (uint64_t)s * p->bytes;
                 v = sm_emit_load(e, e->b, p->type, sm_emit_at(e, e->b, k->row, at), 8);
+            } else if (a->kind == SM_ACC_VAR) {
+                v = load_var(e, a, s);
             } else if (a->kind == SM_ACC_MIN || a->kind == SM_ACC_MAX) {
                 unsigned bits = e->s->accs[i].bits;
                 v = sm_emit_kvec(e, sm_emit_int(e, bits), identity(a->kind, bits));
@@ -310,6 +351,31 @@ static void add_bools(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m)
     put(e, p, 1, t);
 }
 
+static sm_ir where_counted(sm_emit *e, sm_ir m, sm_ir now, sm_ir before)
+{
+    return m ? LLVMBuildSelect(e->b, m, now, before, "") : now;
+}
+
+/* Youngs and Cramer, as sm_var_add. */
+static void add_var(sm_emit *e, uint32_t i, const sm_lanes *v, sm_ir *m)
+{
+    place *p = &sink(e)->acc[i];
+    sm_ir one = sm_emit_kreal(e, e->f64, 1.0), zero = sm_emit_kreal(e, e->f64, 0.0);
+    for (uint32_t s = 0; s < e->n_sub; s++) {
+        sm_ir x = sm_sink_double(e, i, v[s], s).v;
+        sm_ir n0 = get(e, p, 3 * s), sum0 = get(e, p, 3 * s + 1), sq0 = get(e, p, 3 * s + 2);
+        sm_ir n = LLVMBuildFAdd(e->b, n0, one, ""), sum = LLVMBuildFAdd(e->b, sum0, x, "");
+        sm_ir d = LLVMBuildFSub(e->b, LLVMBuildFMul(e->b, x, n, ""), sum, "");
+        sm_ir more =
+            LLVMBuildFDiv(e->b, LLVMBuildFMul(e->b, d, d, ""), LLVMBuildFMul(e->b, n, n0, ""), "");
+        sm_ir first = LLVMBuildFCmp(e->b, LLVMRealOEQ, n0, zero, "");
+        sm_ir sq = LLVMBuildSelect(e->b, first, sq0, LLVMBuildFAdd(e->b, sq0, more, ""), "");
+        put(e, p, 3 * s, where_counted(e, m[s], n, n0));
+        put(e, p, 3 * s + 1, where_counted(e, m[s], sum, sum0));
+        put(e, p, 3 * s + 2, where_counted(e, m[s], sq, sq0));
+    }
+}
+
 typedef struct block_args {
     sm_lanes *v; /* [accumulator * n_sub + vector] */
     sm_ir *m;    /* rows that count, [counter * n_sub + vector] */
@@ -355,6 +421,7 @@ static void add_block(sm_emit *e, const block_args *b, sm_ir *in)
             case SM_ACC_MIN:
             case SM_ACC_MAX: add_minmax(e, i, v, m); break;
             case SM_ACC_BOOL: add_bools(e, i, v, m); break;
+            case SM_ACC_VAR: add_var(e, i, v, m); break;
             default: break;
             }
         }
@@ -531,6 +598,9 @@ static void end_accs(sm_emit *e)
         case SM_ACC_MIN:
         case SM_ACC_MAX: end_minmax(e, i, state, some); break;
         case SM_ACC_BOOL: end_bool(e, i, state, some); break;
+        case SM_ACC_VAR:
+            for (uint32_t s = 0; s < k->acc[i].n; s++) store_var(e, a, s, get(e, &k->acc[i], s));
+            break;
         default: break;
         }
     }

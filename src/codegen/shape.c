@@ -74,6 +74,12 @@ uint8_t sm_range_bits(const sm_range *r)
     return 128;
 }
 
+bool sm_jit_exact_double(const sm_range *r, unsigned scale)
+{
+    const sm_i128 most = (sm_i128)1 << 53; /* a power of ten to the 22nd is a double, too */
+    return r->known && r->lo >= -most && r->hi <= most && scale <= 22;
+}
+
 static sm_form narrowed(sm_form f, const sm_range *r)
 {
     if (f.kind == SM_FORM_INT && r->known) f.bits = sm_range_bits(r);
@@ -334,7 +340,12 @@ static void plan_acc(sm_shape *s, const sm_accum *a, sm_acc_plan *out, bool mask
         out->how = SM_ACC_HOW_HOST;
         return;
     }
-    if (!masks || a->kind == SM_ACC_VAR) return;
+    out->exact_double = a->kind == SM_ACC_VAR && sm_jit_exact_double(&arg->range, a->type.scale);
+    if (!masks) return;
+    if (a->kind == SM_ACC_VAR) {
+        bool decimal = arg->form.kind == SM_FORM_INT && a->type.scale && !out->exact_double;
+        if (s->p->agg.mode != SM_GROUPS_NONE || arg->form.bits > 64 || decimal) return;
+    }
     if (a->kind == SM_ACC_SUM_I || a->kind == SM_ACC_SUM_D) {
         if (arg->form.kind != SM_FORM_INT || arg->form.bits > 64) return;
         sm_u128 max = arg->range.known ? most(&arg->range) : (sm_u128)1 << (arg->form.bits - 1);

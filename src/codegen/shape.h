@@ -79,9 +79,10 @@ typedef enum sm_acc_how {
 
 typedef struct sm_acc_plan {
     uint8_t how;
-    uint8_t bits;     /* LANES: width of integer lanes */
-    uint8_t lanes;    /* integer sums: how many; a block's vectors are added to them in pieces */
-    uint32_t counter; /* LANES, SPLIT: which count of rows */
+    uint8_t bits;      /* LANES: width of integer lanes */
+    uint8_t lanes;     /* integer sums: how many; a block's vectors are added to them in pieces */
+    bool exact_double; /* VAR: the argument as a double is one division away */
+    uint32_t counter;  /* LANES, SPLIT: which count of rows */
 } sm_acc_plan;
 
 /* An input column of a step or the sink: a source column as it is, or an expression of the step
@@ -145,6 +146,8 @@ sm_phys sm_jit_code_phys(unsigned code);
 /** Bits of the narrowest lane that holds all of the range: 32, 64 or 128. */
 uint8_t sm_range_bits(const sm_range *r);
 bool sm_jit_has_emitter(sm_op op);
+/** Is every decimal of this range and scale as a double one exact division away? */
+bool sm_jit_exact_double(const sm_range *r, unsigned scale);
 /** Structural equality. */
 bool sm_jit_expr_equal(const sm_expr *a, const sm_expr *b);
 /** Is anything in e done by calling a body? */

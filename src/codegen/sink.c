@@ -149,14 +149,17 @@ typedef struct row_arg {
     sm_form form;
 } row_arg;
 
-/* Integers; decimals are rounded once, by the operation that casts them. */
-static sm_lanes as_double(sm_emit *e, const sm_accum *a, sm_lanes v, uint32_t sub)
+sm_lanes sm_sink_double(sm_emit *e, uint32_t k, sm_lanes v, uint32_t sub)
 {
+    const sm_accum *a = &e->p->agg.layout.accums[k];
     sm_lanes out = {.form = {SM_FORM_F64, 64}};
-    if (!a->type.scale && v.form.bits <= 64) {
-        out.v = LLVMBuildSIToFP(e->b, v.v, sm_emit_vec(e, e->f64), "");
+    if (v.form.kind == SM_FORM_F64) return v;
+    if (v.form.kind == SM_FORM_F32) {
+        out.v = LLVMBuildFPExt(e->b, v.v, sm_emit_vec(e, e->f64), "");
         return out;
     }
+    if (e->s->accs[k].exact_double || (!a->type.scale && v.form.bits <= 64))
+        return sm_emit_exact_double(e, v, a->type.scale);
     bool wide = sm_jit_type_phys(a->type) == SM_PHYS_I128;
     sm_emit_call_body(e, wide ? SM_OP_d128_to_f64 : SM_OP_d64_to_f64, a->type.scale, &v, sub,
                       sm_sink_mask(e, a, sub), &out);
@@ -164,8 +167,9 @@ static sm_lanes as_double(sm_emit *e, const sm_accum *a, sm_lanes v, uint32_t su
 }
 
 /* Spills what accumulator a needs of a block. */
-static row_arg spill_arg(sm_emit *e, const sm_accum *a)
+static row_arg spill_arg(sm_emit *e, uint32_t k)
 {
+    const sm_accum *a = &e->p->agg.layout.accums[k];
     row_arg r = {0};
     bool plain =
         a->filter_col < 0 && (a->arg_col < 0 || !sm_emit_column(e, (uint32_t)a->arg_col, 0).valid);
@@ -175,11 +179,9 @@ static row_arg spill_arg(sm_emit *e, const sm_accum *a)
     for (uint32_t s = 0; s < e->n_sub; s++) {
         sm_lanes v = sm_emit_column(e, (uint32_t)a->arg_col, s);
         if (a->kind == SM_ACC_MIN || a->kind == SM_ACC_MAX) v = sm_sink_order_key(e, v);
-        if (v.form.kind == SM_FORM_F32) {
-            v.v = LLVMBuildFPExt(e->b, v.v, sm_emit_vec(e, e->f64), "");
-            v.form = (sm_form){SM_FORM_F64, 64};
-        } else if (a->kind == SM_ACC_VAR && v.form.kind == SM_FORM_INT) {
-            v = as_double(e, a, v, s);
+        bool real = v.form.kind == SM_FORM_F32 || v.form.kind == SM_FORM_F64;
+        if (real || (a->kind == SM_ACC_VAR && v.form.kind == SM_FORM_INT)) {
+            v = sm_sink_double(e, k, v, s);
         } else if (v.form.kind == SM_FORM_BOOL) {
             v.v = LLVMBuildZExt(e->b, v.v, sm_emit_vec(e, e->i8), "");
             v.form = (sm_form){SM_FORM_INT, 8};
@@ -331,7 +333,7 @@ void sm_sink_update_rows(sm_emit *e, const sm_sink_update *u)
     bool any = u->set_first_row;
     for (uint32_t k = 0; k < l->n_accums; k++) {
         if (!u->want(e, k)) continue;
-        arg[k] = spill_arg(e, &l->accums[k]);
+        arg[k] = spill_arg(e, k);
         any = true;
     }
     if (!any) return;

@@ -9,6 +9,8 @@
 sm_ir sm_sink_mask(sm_emit *e, const sm_accum *a, uint32_t sub);
 /** The argument as a number to compare for MIN and MAX: integers as they are, floats by key. */
 sm_lanes sm_sink_order_key(sm_emit *e, sm_lanes v);
+/** The argument of accumulator k as a double; decimals are rounded once. */
+sm_lanes sm_sink_double(sm_emit *e, uint32_t k, sm_lanes v, uint32_t sub);
 /** Group codes (i32) of TINY and DIRECT. */
 sm_ir sm_sink_codes(sm_emit *e, uint32_t sub);
 /** Calls host->acc_add for accumulator k; rows: array of 32 state rows, offset: of its state in
