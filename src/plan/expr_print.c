@@ -56,60 +56,130 @@ static const sm_expr *cast_operand(const sm_expr *e)
 
 /* ---- operands whose type follows from the other ---- */
 
-/* e without the widenings that its operation brings back; *scaled: its scale was raised. */
-static const sm_expr *strip(const sm_expr *e, bool decimal, bool *scaled)
+/* e without the widenings that its operation may bring back. */
+static const sm_expr *strip(const sm_expr *e, bool decimal)
 {
-    *scaled = false;
     for (;;) {
         bool up = is_op(e, SM_OP_up_d64) || is_op(e, SM_OP_up_d128);
         if (up && e->imm[0] == 0) return e; /* a cast written by hand */
         if (!(decimal ? up || is_op(e, SM_OP_i64_to_d128) || widens_int(e) : widens_int(e)))
             return e;
         if (!decimal && e->type.id == SM_DECIMAL) return e;
-        *scaled |= up;
         e = e->args[0];
     }
 }
 
-/* A literal whose type the other operand brings back. */
-static bool exact_beside(const sm_expr *e, const sm_expr *other)
+/* e without the change to 128 bits, which never has to be written. */
+static const sm_expr *strip_width(const sm_expr *e)
 {
-    bool number = (sm_type_is_int(e->type) && e->type.id != SM_INT16) || e->type.id == SM_DECIMAL;
-    return !(e->type.id == SM_TEXT || number) || other->kind == SM_EXPR_CONST;
+    bool widened = is_op(e, SM_OP_i64_to_d128) && e->args[0]->type.id == SM_DECIMAL;
+    return widened ? e->args[0] : e;
 }
 
-/* Both operands; those of integer and decimal operations without implied widenings. */
+/* The type that a number has as an operand of a decimal operation. */
+static sm_type as_decimal(const sm_expr *e, bool exact)
+{
+    static const uint8_t digits[SM_N_TYPES] = {[SM_INT16] = 5, [SM_INT32] = 10, [SM_INT64] = 19};
+    sm_type t = e->type;
+    if (e->kind == SM_EXPR_CONST && !exact) sm_const_literal_type(e, &t);
+    return t.id == SM_DECIMAL ? t : sm_decimal(digits[t.id], 0);
+}
+
+/* Does the operation come out with its type if its operands have these? */
+static bool same_result(const sm_expr *e, char sql, sm_type a, sm_type c)
+{
+    unsigned scale = a.scale > c.scale ? a.scale : c.scale, wa = a.precision - a.scale,
+             wc = c.precision - c.scale, digits = (wa > wc ? wa : wc) + scale;
+    if (e->type.id != SM_DECIMAL) return true; /* comparisons and quotients go by the values */
+    if (sql == '*') {
+        scale = a.scale + c.scale;
+        digits = a.precision + c.precision;
+    } else if (sql != '%') {
+        digits++;
+    }
+    if (digits > SM_DEC_MAX_DIGITS) digits = SM_DEC_MAX_DIGITS;
+    return e->type.scale == scale && e->type.precision == (digits ? digits : 1);
+}
+
+/* A factor in 128 bits has lost its digits, unless the other's and the product's tell them. */
+static const sm_expr *with_digits(const sm_expr *e, const sm_expr *other, sm_type product,
+                                  sm_expr *room)
+{
+    int digits = product.precision - as_decimal(other, true).precision;
+    if (e->kind != SM_EXPR_CONST || e->value.is_null || product.id != SM_DECIMAL ||
+        e->type.precision != SM_DEC64_DIGITS + 1 || digits < 1 || digits > SM_DEC64_DIGITS ||
+        digits < e->type.scale)
+        return e;
+    *room = *e;
+    room->type = sm_decimal((unsigned)digits, e->type.scale);
+    room->value.i64 = (int64_t)e->value.i128;
+    return room;
+}
+
+static bool is_literal(const sm_expr *e)
+{
+    return e->kind == SM_EXPR_CONST && !e->value.is_null;
+}
+
+/* May e, a literal, stand without its type beside other? */
+static bool follows(const sm_expr *e, const sm_expr *other)
+{
+    if (!is_literal(e) || is_literal(other)) return false;
+    if (e->type.id == SM_TEXT) return true;
+    if (e->type.id == SM_INT32 || e->type.id == SM_INT64) return sm_type_eq(e->type, other->type);
+    return e->type.id == SM_DECIMAL && other->type.id == SM_DECIMAL;
+}
+
+/* Both operands, without the casts that binding brings back. Of decimals, the fewest that give
+ * the operation its type: a sum's scale or a product's digits may depend on them. */
 static void put_operands(const printer *p, const sm_expr *e, const char *sql)
 {
     const sm_expr *x = e->args[0], *y = e->args[1];
-    bool decimal = x->type.id == SM_DECIMAL, product = *sql == '*' || *sql == '/', sx, sy;
-    const sm_expr *bx = strip(x, decimal, &sx), *by = strip(y, decimal, &sy);
-    if (decimal) {
-        bool ints = sm_type_is_int(bx->type) && sm_type_is_int(by->type);
-        bool scales_follow = !(product && (sx || sy)) && !(sx && sy);
-        if (!ints && scales_follow) {
-            x = bx;
-            y = by;
-        }
-    } else if (bx == x || by == y) {
-        x = bx;
-        y = by;
+    bool decimal = x->type.id == SM_DECIMAL;
+    sm_expr room;
+    bool fx, fy;
+    if (decimal && *sql == '*' && y->kind == SM_EXPR_CONST) {
+        y = with_digits(y, strip_width(x), e->type, &room);
+    } else if (decimal && *sql == '*') {
+        x = with_digits(x, strip_width(y), e->type, &room);
     }
-    /* Where one side was widened to the other's type, that one alone gives the type. */
-    bool exact_x = !decimal && y != e->args[1], exact_y = !decimal && x != e->args[0];
-    put(p, x, exact_x || exact_beside(x, y));
+    const sm_expr *bx = strip(x, decimal), *by = strip(y, decimal);
+    if (!decimal) {
+        if (bx == x || by == y) x = bx, y = by;
+        fx = follows(x, y), fy = follows(y, x);
+    } else {
+        const sm_expr *xs[] = {bx, strip_width(x), x}, *ys[] = {by, strip_width(y), y};
+        bool found = false;
+        for (unsigned i = 0; i < 2 * SM_COUNT(xs) * SM_COUNT(ys) && !found; i++) {
+            x = xs[i / 2 % SM_COUNT(xs)], y = ys[i / 2 / SM_COUNT(xs)];
+            fx = i % 2 == 0 && follows(x, y), fy = i % 2 == 0 && follows(y, x);
+            found = (x->type.id == SM_DECIMAL || y->type.id == SM_DECIMAL) &&
+                    same_result(e, *sql, as_decimal(x, !fx), as_decimal(y, !fy));
+        }
+        if (!found) fx = fy = false;
+    }
+    put(p, x, !fx);
     sm_out_format(p->o, " %s ", sql);
-    put(p, y, exact_y || exact_beside(y, x));
+    put(p, y, !fy);
 }
 
 /* ---- operations ---- */
+
+/* The first argument of a function of decimals without the change to 128 bits, unless the result
+ * has more digits than that alone gives it. */
+static const sm_expr *first_argument(const sm_expr *e)
+{
+    const sm_expr *x = e->args[0];
+    bool decimals = e->kind == SM_EXPR_OP && e->type.id == SM_DECIMAL && x->type.id == SM_DECIMAL;
+    return decimals && e->type.precision <= SM_DEC64_DIGITS + 1 ? strip_width(x) : x;
+}
 
 static void put_args(const printer *p, const char *name, const sm_expr *e, uint32_t from)
 {
     sm_out_format(p->o, "%s(", name);
     for (uint32_t i = from; i < e->n_args; i++) {
         if (i > from) sm_out_str(p->o, ", ");
-        put(p, e->args[i], true);
+        put(p, i ? e->args[i] : first_argument(e), true);
     }
     sm_out_str(p->o, ")");
 }
@@ -161,7 +231,11 @@ static void put_cast(const printer *p, const sm_expr *e)
     const sm_expr *x = cast_operand(e);
     char type[64];
     if (x->kind == SM_EXPR_OP) sm_out_str(p->o, "(");
-    put(p, x, true);
+    if (x->kind == SM_EXPR_CONST) {
+        sm_out_const(p->o, x, true); /* a text too: 'x'::text::date is not the literal 'x'::date */
+    } else {
+        put(p, x, true);
+    }
     if (x->kind == SM_EXPR_OP) sm_out_str(p->o, ")");
     switch (e->op) {
     case SM_OP_varchar_txt:

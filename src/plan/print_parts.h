@@ -18,6 +18,8 @@ void sm_out_format(sm_out *o, const char *format, ...) SM_PRINTF(2, 3);
 void sm_out_name(sm_out *o, const char *name);
 /** An expression; exact: its type must come out as it is, also where no other operand tells it. */
 void sm_out_expr(sm_out *o, const sm_expr *e, const sm_col *cols, uint32_t n_cols, bool exact);
+/** Sets *type to the decimal type of a number's literal without a cast; leaves it for others. */
+void sm_const_literal_type(const sm_expr *e, sm_type *type);
 /** A constant; exact as above. */
 void sm_out_const(sm_out *o, const sm_expr *e, bool exact);
 

@@ -222,6 +222,16 @@ static void number(sm_out *o, const char *text, bool negative)
     sm_out_format(o, negative ? "(%s)" : "%s", text);
 }
 
+void sm_const_literal_type(const sm_expr *e, sm_type *type)
+{
+    char text[SM_FORMAT_BYTES + 1];
+    unsigned precision, scale;
+    if (e->value.is_null || (e->type.id != SM_DECIMAL && !sm_type_is_int(e->type))) return;
+    size_t n = sm_format_value(e->type, &e->value, text), sign = text[0] == '-';
+    if (sm_decimal_literal_type(text + sign, n - sign, &precision, &scale))
+        *type = sm_decimal(precision, scale);
+}
+
 /* Would the literal alone have this type? */
 static bool natural(const sm_expr *e, const char *digits)
 {

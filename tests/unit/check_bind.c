@@ -196,6 +196,53 @@ START_TEST(rewrites)
 }
 END_TEST
 
+/* Casts are left out only where binding brings back the same type; -0 and texts keep what they are. */
+START_TEST(printed_types)
+{
+    static const char *const exprs[][2] = {
+        {"'x'::text::smallint", "'x'::text::smallint"},
+        {"'7'::smallint", "7::smallint"},
+        {"-0.0::float8 + f", "('-0'::double precision + f)"},
+        {"a + 5::bigint", "(a + 5::bigint)"},
+        {"s + 5", "(s + 5)"},
+        {"s::int + s", "(s::integer + s::integer)"},
+        {"a::bigint + 5", "(a + 5::bigint)"},
+        {"g + 5", "(g + 5)"},
+        {"a + 5::numeric(3,0)", "(a + 5::numeric(3,0))"},
+        {"a = 5::numeric(3,0)", "(a = 5::numeric(3,0))"},
+        {"a * 5::numeric(10,0)", "(a * 5::numeric(10,0))"},
+        {"5::numeric(10,0) % a", "(5::numeric(10,0) % a)"},
+        {"n + 5", "(n + 5.00)"},
+        {"n + 5::numeric(3,0)", "(n + 5.00)"},
+        {"n::numeric(4,0) + 5::numeric(7,0)", "(n::numeric(4,0) + 5::numeric(7,0))"},
+        {"n * 5", "(n * 5)"},
+        {"n * 5::numeric(3,0)", "(n * 5::numeric(3,0))"},
+        {"n * 5::numeric(12,0)", "(n * 5::numeric(12,0))"},
+        {"a::numeric * a::numeric", "(a::numeric(10,0) * a)"},
+        {"a::numeric(12,2) * a", "(a::numeric(12,2) * a)"},
+        {"a::numeric(12,2) + n", "(a + n)"},
+        {"n::numeric(20,4) * n", "(n::numeric(20,4) * n)"},
+        {"n::numeric(20,4) < 5", "(n < 5.0000)"},
+        {"trunc(n, -1)", "(trunc(n, (-1)))::numeric(9,0)"},
+        {"trunc(n::numeric(19,0), -1)", "trunc(n::numeric(19,0), (-1))"},
+        {"sign(n) * 2", "((sign(n))::numeric(1,0) * 2)"},
+    };
+    for (size_t i = 0; i < SM_COUNT(exprs); i++) {
+        const char *types[2], *printed = exprs[i][0];
+        for (unsigned k = 0; k < 2; k++) {
+            sm_stmt st;
+            sm_error err;
+            const char *text = sm_arena_printf(&arena, "select %s as e from t", printed);
+            ck_assert_msg(bind(text, &st, &err) == SM_OK, "%s: %s", text, err.message);
+            types[k] = types_of(st.plan);
+            printed = exprs[i][1];
+            expr_is(exprs[i][k], printed);
+        }
+        ck_assert_msg(!strcmp(types[0], types[1]), "%s: %s, not %s", printed, types[1], types[0]);
+    }
+}
+END_TEST
+
 START_TEST(types)
 {
     types_are("a, g, n, f", "integer?,bigint,numeric(10,2)?,double precision?");
@@ -593,6 +640,7 @@ int main(void)
     tcase_add_test(c, selects);
     tcase_add_test(c, groups);
     tcase_add_test(c, rewrites);
+    tcase_add_test(c, printed_types);
     tcase_add_test(c, types);
     tcase_add_test(c, syntax_errors);
     tcase_add_test(c, name_errors);
