@@ -192,6 +192,23 @@ static sm_status insert_into(sm_statement *s, const sm_version *rows, uint64_t *
     return status;
 }
 
+static bool table_exists(sm_statement *s)
+{
+    sm_version *v = NULL;
+    if (sm_catalog_snapshot(&s->engine->catalog, s->bound.table, &v, NULL) != SM_OK) return false;
+    sm_version_unref(v);
+    return true;
+}
+
+static sm_status create_as(sm_statement *s, const sm_version *rows, sm_error *err)
+{
+    sm_version *base = NULL, *full = NULL;
+    SM_TRY(sm_version_new(&s->engine->mem, s->bound.cols, s->bound.n_cols, &base, err));
+    sm_status status = append(&s->engine->mem, base, rows, &full, err);
+    sm_version_unref(base);
+    return status == SM_OK ? sm_catalog_create(&s->engine->catalog, s->bound.table, full, err) : status;
+}
+
 static sm_status copy_from(sm_statement *s, uint64_t *n_rows, sm_error *err)
 {
     sm_catalog *c = &s->engine->catalog;
@@ -239,21 +256,25 @@ static sm_status run_bound(sm_statement *s, const sm_value *params, const sm_exe
     case SM_STMT_NONE: return SM_OK;
     case SM_STMT_CREATE_VIEW:
     case SM_STMT_DROP_VIEW:
-    case SM_STMT_CREATE_AS: return sm_raise(err, SM_ERR_NOT_SUPPORTED, s->bound.tag);
+        return sm_raise(err, SM_ERR_NOT_SUPPORTED, s->bound.tag);
+    case SM_STMT_CREATE_AS:
+        if (s->bound.if_not_exists && table_exists(s)) return SM_OK;
+        break;
     case SM_STMT_INSERT:
     case SM_STMT_COPY_TO: break;
     }
     SM_TRY(run_plan(s, params, o, control, out, &rows, err));
     out->n_rows = rows->n_rows;
-    sm_status status = s->bound.kind == SM_STMT_INSERT ? insert_into(s, rows, &out->n_rows, err)
-                                                       : copy_to(s, rows, err);
+    sm_status status = s->bound.kind == SM_STMT_INSERT      ? insert_into(s, rows, &out->n_rows, err)
+                       : s->bound.kind == SM_STMT_CREATE_AS ? create_as(s, rows, err)
+                                                            : copy_to(s, rows, err);
     sm_version_unref(rows);
     return status;
 }
 
 static bool changes_tables(sm_stmt_kind k)
 {
-    return k == SM_STMT_CREATE_TABLE || k == SM_STMT_DROP_TABLE || k == SM_STMT_INSERT ||
+    return k == SM_STMT_CREATE_TABLE || k == SM_STMT_CREATE_AS || k == SM_STMT_DROP_TABLE || k == SM_STMT_INSERT ||
            k == SM_STMT_COPY_FROM;
 }
 

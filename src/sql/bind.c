@@ -140,7 +140,7 @@ sm_status sm_bind_statement(sm_binder *b, const pg_node *stmt, sm_stmt *out)
         out->tag = stmt->vacuum_stmt->is_vacuumcmd ? "VACUUM" : "ANALYZE";
         return SM_OK;
     case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT:
-        return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "CREATE TABLE AS");
+        return sm_bind_create_as(b, stmt->create_table_as_stmt, out);
     case PG_QUERY__NODE__NODE_UPDATE_STMT: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "UPDATE");
     case PG_QUERY__NODE__NODE_DELETE_STMT: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "DELETE");
     default: return SM_FAIL(b, 0, SM_ERR_NOT_SUPPORTED, "this kind of statement");

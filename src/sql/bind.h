@@ -121,6 +121,8 @@ sm_status sm_bind_pipe(sm_binder *b, sm_stmt *out);
 /* ---- bind_ddl.c ---- */
 /** CREATE TABLE: columns and their constraints; whether the table exists is exec's question. */
 sm_status sm_bind_create(sm_binder *b, const PgQuery__CreateStmt *c, sm_stmt *out);
+/** CREATE TABLE AS: out->plan gives the rows, out->cols the table's columns. */
+sm_status sm_bind_create_as(sm_binder *b, const PgQuery__CreateTableAsStmt *c, sm_stmt *out);
 /** DROP TABLE. */
 sm_status sm_bind_drop(sm_binder *b, const PgQuery__DropStmt *d, sm_stmt *out);
 /** INSERT: out->plan gives rows in the table's columns, order and types. */

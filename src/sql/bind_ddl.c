@@ -1,4 +1,4 @@
-/* CREATE TABLE, DROP TABLE, INSERT and SET. Read bind.h first. */
+/* CREATE TABLE [AS], DROP TABLE, INSERT and SET. Read bind.h first. */
 #include <string.h>
 
 #include "sql/bind.h"
@@ -108,6 +108,48 @@ sm_status sm_bind_drop(sm_binder *b, const PgQuery__DropStmt *d, sm_stmt *out)
     out->if_exists = d->missing_ok != 0;
     out->table = sm_keep(b, name);
     return out->table ? SM_OK : sm_out_of_memory(b);
+}
+
+/* ---- CREATE TABLE AS ---- */
+
+/* The table's columns are the query's, under the names given. */
+static sm_status columns_of_query(sm_binder *b, const PgQuery__IntoClause *into, sm_stmt *out)
+{
+    const sm_node *plan = out->plan;
+    if (into->n_col_names > plan->n_cols)
+        return SM_FAIL(b, into->rel->location, SM_ERR_SYNTAX, "too many column names were specified");
+    out->n_cols = plan->n_cols;
+    out->cols = SM_NEW_N(b->a, sm_table_col, plan->n_cols + 1);
+    if (!out->cols) return sm_out_of_memory(b);
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        const char *name = i < into->n_col_names ? sm_pg_string(into->col_names[i]) : NULL;
+        sm_table_col *c = &out->cols[i];
+        c->name = sm_arena_strdup(b->a, name ? name : plan->cols[i].name);
+        c->type = plan->cols[i].type;
+        c->type.flags = 0;
+        if (!c->name) return sm_out_of_memory(b);
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(out->cols[k].name, c->name) == 0)
+                return SM_FAIL(b, into->rel->location, SM_ERR_DUPLICATE_COLUMN, c->name);
+    }
+    return SM_OK;
+}
+
+sm_status sm_bind_create_as(sm_binder *b, const PgQuery__CreateTableAsStmt *c, sm_stmt *out)
+{
+    const PgQuery__RangeVar *v = c->into->rel;
+    SM_TRY(check_schema(b, v));
+    if (!PG_IS(c->query, SELECT_STMT) || c->objtype != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
+        return SM_FAIL(b, v->location, SM_ERR_NOT_SUPPORTED, "this kind of CREATE AS");
+    if (c->into->skip_data)
+        return SM_FAIL(b, v->location, SM_ERR_NOT_SUPPORTED, "WITH NO DATA");
+    out->kind = SM_STMT_CREATE_AS;
+    out->tag = "SELECT";
+    out->if_not_exists = c->if_not_exists != 0;
+    out->table = sm_keep(b, v->relname);
+    if (!out->table) return sm_out_of_memory(b);
+    SM_TRY(sm_bind_select(b, c->query->select_stmt, &out->plan));
+    return columns_of_query(b, c->into, out);
 }
 
 /* ---- INSERT ---- */
