@@ -85,6 +85,7 @@ static sm_status views_of_text(const smelt_column *from, uint64_t at, uint32_t n
             to[i] = (sm_text){0};
             continue;
         }
+        if (t[i].length && !t[i].bytes) return sm_raise(err, SM_ERR_MISUSE, "a text has no bytes");
         if (t[i].length > UINT32_MAX / 4) return sm_raise(err, SM_ERR_TEXT_TOO_LONG);
         if (!is_ascii(t[i].bytes, t[i].length) && !valid_utf8((const unsigned char *)t[i].bytes, t[i].length))
             return sm_raise(err, SM_ERR_BAD_ENCODING);

@@ -192,7 +192,7 @@ sm_status sm_version_repeat(const sm_version *base, uint64_t times, sm_version *
     sm_chunk **chunks;
     sm_status status;
     *out = NULL;
-    if (base->n_chunks && n / base->n_chunks != times)
+    if (base->n_chunks && (n / base->n_chunks != times || n > SIZE_MAX / sizeof(sm_chunk *)))
         return sm_raise(err, SM_ERR_BAD_ARGUMENT, "too many repetitions of a table");
     SM_TRY(sm_alloc(base->mem, bytes, "table chunks", &p, err));
     chunks = p;

@@ -13,6 +13,7 @@ typedef struct block {
     unsigned line;
     text sql, want;
     bool has_want, sorted, numbers;
+    bool noplan;    /* the plan has steps that the pipe parser does not read */
     bool many;      /* many groups: quadratic when every hash is 0, so not run then */
     bool succeeded; /* it gave rows, in the last configuration */
     bool failed;    /* in some configuration */
@@ -77,6 +78,8 @@ static bool file_parse(file *f, const char *content, const char *tmp)
                 b->sorted = true;
             } else if (n == 5 && memcmp(p, "@many", 5) == 0) {
                 b->many = true;
+            } else if (n == 7 && memcmp(p, "@noplan", 7) == 0) {
+                b->noplan = true;
             } else if (n == 8 && memcmp(p, "@numbers", 8) == 0) {
                 b->numbers = true;
             } else if (p[0] == '@') {
@@ -169,7 +172,7 @@ static void run_file(const char *path, const char *tmp, counts *c)
         for (unsigned i = 0; ok && i < f.n; i++)
             if (!(f.blocks[i].many && configs[k].hash_zero)) {
                 run_block(&f, &f.blocks[i], db, name);
-                if (k == 0 && f.blocks[i].succeeded && reads_only(f.blocks[i].sql.bytes))
+                if (k == 0 && !f.blocks[i].noplan && f.blocks[i].succeeded && reads_only(f.blocks[i].sql.bytes))
                     run_explained(&f, &f.blocks[i], db);
             }
         smelt_db_close(db);

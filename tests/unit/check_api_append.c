@@ -221,8 +221,9 @@ START_TEST(text_that_is_not_utf8)
         const smelt_column c = {&a, NULL};
         ck_assert(smelt_append(db, "t", &c, 1, 1, NULL) == SMELT_OK);
     }
-    const smelt_text nothing = {NULL, 0};
-    const smelt_column c = {&nothing, NULL};
+    const smelt_text nothing = {NULL, 0}, missing = {NULL, 3};
+    const smelt_column c = {&nothing, NULL}, no_bytes = {&missing, NULL};
+    ck_assert(smelt_append(db, "t", &no_bytes, 1, 1, NULL) == SMELT_MISUSE);
     ck_assert(smelt_append(db, "t", &c, 1, 1, NULL) == SMELT_OK);
     smelt_db_close(db);
 }

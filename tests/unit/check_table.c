@@ -373,6 +373,9 @@ START_TEST(repeat_and_extend)
     sm_chunk *chunk;
     ck_assert_int_eq(sm_version_repeat(v, 1000, &r, &err), SM_OK);
     ck_assert(sm_version_validate(r));
+    ck_assert_int_eq(sm_version_repeat(v, ((uint64_t)1 << 61) + 1, &none, &err),
+                     SM_ERR_BAD_ARGUMENT); /* the list's bytes would wrap */
+    sm_error_reset(&err);
     ck_assert_uint_eq(r->n_rows, 100000);
     ck_assert_uint_eq(r->first_row[999], 99900);
     ck_assert_int_eq(sm_version_repeat(v, 0, &none, &err), SM_OK);
