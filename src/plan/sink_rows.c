@@ -241,6 +241,20 @@ static sm_status list_chunks(rows *r, sm_version *const *parts, uint64_t n_parts
     return SM_OK;
 }
 
+/* The build side of a join needs no full chunks: the table makes flat columns of them. */
+static sm_status all_chunks(rows *r, sm_mem *mem, sm_version **out)
+{
+    sm_chunk **chunks = SM_NEW_N(&r->scratch, sm_chunk *, r->n_chunks + 1);
+    sm_version *none;
+    if (!chunks) return sm_arena_failed(&r->scratch, r->err);
+    SM_TRY(sm_version_new(mem, r->p->out_cols, r->p->n_out, &none, r->err));
+    for (uint64_t i = 0; i < r->n_chunks; i++)
+        chunks[i] = sm_chunk_ref((sm_chunk *)(uintptr_t)r->chunks[i]);
+    sm_status status = sm_version_extend(none, chunks, r->n_chunks, out, r->err);
+    sm_version_unref(none);
+    return status;
+}
+
 sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_t n_parts,
                          sm_mem *mem, sm_version **out, sm_error *err)
 {
@@ -248,6 +262,11 @@ sm_status sm_rows_finish(const sm_pipeline *p, sm_version *const *parts, uint64_
     if (p->sink == SM_SINK_ROWS) r.sink = p->rows;
     sm_arena_init(&r.scratch, mem, "sort");
     sm_status status = list_chunks(&r, parts, n_parts);
+    if (status == SM_OK && p->sink == SM_SINK_BUILD) {
+        status = all_chunks(&r, mem, out);
+        sm_arena_reset(&r.scratch);
+        return status;
+    }
     if (status == SM_OK) status = sm_builder_new(mem, p->out_cols, p->n_out, NULL, &r.b, err);
     if (status == SM_OK) {
         status = r.sink.n_orders ? put_sorted(&r) : put_in_order(&r);
