@@ -121,17 +121,34 @@ static const char *const words[] = {"",
                                     "z"};
 enum { N_WORDS = sizeof words / sizeof *words };
 
-/* Text lives until the process ends: the tables are made once. */
+/* Texts made for the rows of one append, which copies them. */
+typedef struct made_text {
+    struct made_text *next;
+    char bytes[48];
+} made_text;
+static made_text *made_texts;
+
+static void free_made_texts(void)
+{
+    while (made_texts) {
+        made_text *next = made_texts->next;
+        free(made_texts);
+        made_texts = next;
+    }
+}
+
 static smelt_text word(random_state *r, bool few)
 {
     if (few || random_chance(r, 40)) {
         const char *w = words[random_below(r, few ? 5 : N_WORDS)];
         return (smelt_text){w, strlen(w)};
     }
-    char *made = malloc(48);
+    made_text *made = malloc(sizeof *made);
     if (!made) exit(1);
-    int n = snprintf(made, 48, "%s %u", words[random_below(r, N_WORDS)], random_below(r, 500));
-    return (smelt_text){made, (size_t)n};
+    made->next = made_texts;
+    made_texts = made;
+    int n = snprintf(made->bytes, sizeof made->bytes, "%s %u", words[random_below(r, N_WORDS)], random_below(r, 500));
+    return (smelt_text){made->bytes, (size_t)n};
 }
 
 static smelt_int128 wide(random_state *r, bool is_wild)
@@ -219,6 +236,7 @@ static bool append(smelt_db *db, const table *t, uint64_t from, uint32_t n, rand
         free(values[c]);
         free(validity[c]);
     }
+    free_made_texts();
     return ok;
 }
 
