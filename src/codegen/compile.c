@@ -82,8 +82,7 @@ const char *sm_llvm_cpu(const sm_llvm *v, bool *mask_regs)
     return cpu;
 }
 
-/* ---- target machines
- * -------------------------------------------------------------------------------------- */
+/* ---- target machines ---- */
 
 static sm_machine *take_machine(sm_llvm *v, const char *cpu)
 {
@@ -109,8 +108,7 @@ static void give_machine(sm_llvm *v, sm_machine *m)
     pthread_mutex_unlock(&v->lock);
 }
 
-/* ---- one module
- * ------------------------------------------------------------------------------------------- */
+/* ---- one module ---- */
 
 typedef struct unit {
     LLVMContextRef ctx;

@@ -69,8 +69,7 @@ typedef struct sm_emit {
     void *sink_state;
 } sm_emit;
 
-/* ---- emit_base.c: vectors, masks, memory
- * ------------------------------------------------------------------ */
+/* ---- emit_base.c: vectors, masks, memory ---- */
 
 LLVMTypeRef sm_emit_vec(const sm_emit *e, LLVMTypeRef t);
 LLVMTypeRef sm_emit_vec_n(LLVMTypeRef t, uint32_t n);
@@ -115,8 +114,7 @@ sm_ir sm_emit_arg(sm_emit *e, LLVMTypeRef t, size_t offset);
 /** Leaves the function with SM_JIT_FAILED if status is not 0; goes on in a new basic block. */
 void sm_emit_check_status(sm_emit *e, sm_ir status);
 
-/* ---- emit_load.c
- * ------------------------------------------------------------------------------------------ */
+/* ---- emit_load.c ---- */
 
 /** Column of the input of step at_step. */
 sm_lanes sm_emit_column(sm_emit *e, uint32_t column, uint32_t sub);
@@ -132,8 +130,7 @@ sm_ir sm_emit_wide_words(const sm_emit *e, sm_ir v);
 sm_ir sm_emit_low_words(sm_emit *e, sm_ir p);
 sm_lanes sm_emit_table(sm_emit *e, uint32_t table, uint32_t sub, const sm_mask *m);
 
-/* ---- emit_expr.c
- * ------------------------------------------------------------------------------------------ */
+/* ---- emit_expr.c ---- */
 
 /** Value of x for the rows of m; failures of these rows are added to e->error[sub]. */
 sm_lanes sm_emit_expr(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_mask *m);
@@ -145,8 +142,7 @@ sm_lanes sm_emit_as(sm_emit *e, sm_lanes l, sm_form f);
 sm_lanes sm_emit_canonical(sm_emit *e, sm_lanes l);
 sm_lanes sm_emit_select(sm_emit *e, sm_ir take, sm_lanes a, sm_lanes b, sm_form f);
 
-/* ---- emit_ops_*.c: one function per EMIT operation
- * --------------------------------------------------------- */
+/* ---- emit_ops_*.c: one function per EMIT operation ---- */
 
 typedef struct sm_op_site {
     const sm_expr *x;
@@ -159,8 +155,10 @@ typedef void (*sm_op_emit)(sm_emit *e, const sm_op_site *at, sm_lanes *out);
 sm_op_emit sm_emit_int_op(sm_op op);
 sm_op_emit sm_emit_float_op(sm_op op);
 
-/* ---- emit_call.c
- * ------------------------------------------------------------------------------------------ */
+/** Year, quarter, month or day of dates from year 1 on. */
+void sm_emit_date_field(sm_emit *e, const sm_lanes *date, int32_t field, sm_lanes *out);
+
+/* ---- emit_call.c ---- */
 
 void sm_emit_call_op(sm_emit *e, const sm_op_site *at, sm_lanes *out);
 /** A total operation of one argument, outside an expression; out's form is given. */
@@ -170,9 +168,7 @@ void sm_emit_call_body(sm_emit *e, sm_op op, int32_t imm, const sm_lanes *a, uin
 void sm_emit_spill(sm_emit *e, const sm_lanes *l, sm_phys phys, sm_ir array, uint32_t sub);
 sm_lanes sm_emit_reload(sm_emit *e, sm_phys phys, sm_form f, sm_ir array, uint32_t sub);
 
-/* ---- sinks
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- sinks ---- */
 
 struct sm_sink_emit {
     bool (*begin)(sm_emit *e); /* before the loop; false: memory is out */

@@ -2,8 +2,7 @@
  * all of this still works. Read emit.h first. */
 #include "emit.h"
 
-/* ---- types and constants
- * ---------------------------------------------------------------------------------- */
+/* ---- types and constants ---- */
 
 LLVMTypeRef sm_emit_vec_n(LLVMTypeRef t, uint32_t n)
 {
@@ -105,9 +104,7 @@ sm_ir sm_emit_call(sm_emit *e, const char *intrinsic, LLVMTypeRef overload, sm_i
     return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->ctx, id, &overload, 1), f, args, n, "");
 }
 
-/* ---- masks
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- masks ---- */
 
 sm_ir sm_emit_mask_from_bits(sm_emit *e, sm_ir word, uint32_t sub)
 {
@@ -166,9 +163,7 @@ const sm_mask *sm_emit_narrow(sm_emit *e, const sm_mask *m, sm_ir by)
     return n;
 }
 
-/* ---- memory
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 sm_ir sm_emit_at(const sm_emit *e, LLVMBuilderRef b, sm_ir p, uint64_t bytes)
 {

@@ -85,8 +85,7 @@ sm_lanes sm_emit_canonical(sm_emit *e, sm_lanes l)
     return l;
 }
 
-/* ---- control flow
- * ----------------------------------------------------------------------------------------- */
+/* ---- control flow ---- */
 
 static bool needs_mask(const sm_emit *e, const sm_expr *x)
 {
@@ -163,8 +162,7 @@ static sm_lanes coalesce(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_ma
     return out;
 }
 
-/* ---- operations
- * ------------------------------------------------------------------------------------------- */
+/* ---- operations ---- */
 
 sm_lanes sm_emit_exact_double(sm_emit *e, sm_lanes v, unsigned scale)
 {
@@ -192,10 +190,11 @@ static sm_lanes operation(sm_emit *e, const sm_expr *x, uint32_t sub, const sm_m
                      op->can_fail && x->can_fail && !x->no_check};
     sm_op_emit emit = sm_emit_int_op(x->op);
     if (!emit) emit = sm_emit_float_op(x->op);
-    bool to_double = x->op == SM_OP_d64_to_f64 || x->op == SM_OP_d128_to_f64;
     if (emit)
         emit(e, &at, &out);
-    else if (to_double && sm_jit_exact_double(&x->args[0]->range, (unsigned)x->imm[0]))
+    else if (sm_jit_in_place(x) && x->op == SM_OP_extract_date)
+        sm_emit_date_field(e, a, x->imm[0], &out);
+    else if (sm_jit_in_place(x))
         out = sm_emit_exact_double(e, a[0], (unsigned)x->imm[0]);
     else
         sm_emit_call_op(e, &at, &out);

@@ -172,8 +172,7 @@ sm_lanes sm_emit_column(sm_emit *e, uint32_t column, uint32_t sub)
     return *load_source(e, (uint32_t)src, sub);
 }
 
-/* ---- constants
- * -------------------------------------------------------------------------------------------- */
+/* ---- constants ---- */
 
 sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x)
 {
@@ -205,8 +204,7 @@ sm_lanes sm_emit_const(sm_emit *e, const sm_expr *x)
     return *l;
 }
 
-/* ---- dictionary tables
- * ------------------------------------------------------------------------------------ */
+/* ---- dictionary tables ---- */
 
 static sm_ir slot(sm_emit *e, LLVMTypeRef t, uint32_t slot)
 {

@@ -103,8 +103,7 @@ static void op_sign(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     out->no_nan = true;
 }
 
-/* ---- comparison
- * ------------------------------------------------------------------------------------------- */
+/* ---- comparison ---- */
 
 static void op_eq(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
@@ -156,9 +155,7 @@ static void op_le(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     at_least(e, &at->a[1], &at->a[0], out);
 }
 
-/* ---- casts
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- casts ---- */
 
 static void op_from_int(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
@@ -203,8 +200,7 @@ static void op_to_int(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     out->v = sm_emit_to_bits(e, v, int_bits, out->form.bits);
 }
 
-/* ---- the table
- * -------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 #define FLOAT(n)                                                                                   \
     [SM_OP_add_##n] = op_add, [SM_OP_sub_##n] = op_sub, [SM_OP_mul_##n] = op_mul,                  \

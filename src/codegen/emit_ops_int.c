@@ -5,6 +5,7 @@
  * row that is fine (the row tier looks again), never the reverse. Bodies: src/runtime/ops_number.h,
  * ops_decimal.h, ops_datetime.h. Read emit.h first. */
 #include "emit.h"
+#include "runtime/format.h"
 
 #define DAY_US INT64_C(86400000000)
 enum { DATE_MIN_DAYS = -2440588, TS_MAX_DAY = 106751991 };
@@ -217,8 +218,7 @@ static void op_abs(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     finish(e, at, out, magnitude(e, a), bits);
 }
 
-/* ---- decimals
- * --------------------------------------------------------------------------------------------- */
+/* ---- decimals ---- */
 
 static void op_up(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
@@ -257,9 +257,7 @@ static void op_fit(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     out->v = sm_emit_to_bits(e, at->a[0].v, bits, out->form.bits);
 }
 
-/* ---- casts
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- casts ---- */
 
 static void op_same(sm_emit *e, const sm_op_site *at, sm_lanes *out)
 {
@@ -290,9 +288,7 @@ static void op_not(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     out->v = LLVMBuildNot(e->b, at->a[0].v, "");
 }
 
-/* ---- dates
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- dates ---- */
 
 static void shift_date(sm_emit *e, const sm_op_site *at, sm_lanes *out, bool sub)
 {
@@ -336,8 +332,52 @@ static void op_ts_to_date(sm_emit *e, const sm_op_site *at, sm_lanes *out)
     out->v = sm_emit_to_bits(e, r, 32, out->form.bits);
 }
 
-/* ---- comparison
- * ------------------------------------------------------------------------------------------- */
+static sm_ir div_by(sm_emit *e, sm_ir v, int64_t k)
+{
+    return LLVMBuildUDiv(e->b, v, sm_emit_kvec(e, e->i32, k), "");
+}
+
+static sm_ir times(sm_emit *e, sm_ir v, int64_t k)
+{
+    return LLVMBuildMul(e->b, v, sm_emit_kvec(e, e->i32, k), "");
+}
+
+static sm_ir plus(sm_emit *e, sm_ir v, int64_t k)
+{
+    return LLVMBuildAdd(e->b, v, sm_emit_kvec(e, e->i32, k), "");
+}
+
+static sm_ir minus(sm_emit *e, sm_ir a, sm_ir b)
+{
+    return LLVMBuildSub(e->b, a, b, "");
+}
+
+/* Years of 400 that begin on the first of March, so that a leap day is a year's last. With d in such
+ * a year, counted from 0, (5 d + 2) / 153 is its month.
+ * source  Hinnant, "chrono-compatible low-level date algorithms" */
+void sm_emit_date_field(sm_emit *e, const sm_lanes *date, int32_t field, sm_lanes *out)
+{
+    sm_ir z = plus(e, arg(e, date, 32), 719468), era = div_by(e, z, 146097);
+    sm_ir day_of_era = minus(e, z, times(e, era, 146097));
+    sm_ir leaps = minus(e, div_by(e, day_of_era, 36524), div_by(e, day_of_era, 1460));
+    leaps = minus(e, leaps, div_by(e, day_of_era, 146096));
+    sm_ir year = div_by(e, LLVMBuildAdd(e->b, day_of_era, leaps, ""), 365);
+    sm_ir before = LLVMBuildAdd(e->b, times(e, year, 365), div_by(e, year, 4), "");
+    sm_ir day = minus(e, day_of_era, minus(e, before, div_by(e, year, 100)));
+    sm_ir from_march = div_by(e, plus(e, times(e, day, 5), 2), 153);
+    sm_ir early = icmp(e, LLVMIntULT, from_march, sm_emit_kvec(e, e->i32, 10));
+    sm_ir month = pick(e, early, plus(e, from_march, 3), plus(e, from_march, -9)), r = month;
+    if (field == SM_FIELD_DAY)
+        r = plus(e, minus(e, day, div_by(e, plus(e, times(e, from_march, 153), 2), 5)), 1);
+    if (field == SM_FIELD_QUARTER) r = div_by(e, plus(e, month, 2), 3);
+    if (field == SM_FIELD_YEAR) {
+        sm_ir march_year = LLVMBuildAdd(e->b, year, times(e, era, 400), "");
+        r = pick(e, early, march_year, plus(e, march_year, 1));
+    }
+    out->v = sm_emit_to_bits(e, r, 32, out->form.bits);
+}
+
+/* ---- comparison ---- */
 
 static void compare(sm_emit *e, const sm_op_site *at, sm_lanes *out, LLVMIntPredicate p)
 {
@@ -362,8 +402,7 @@ COMPARE(gt, LLVMIntSGT, LLVMIntUGT)
 COMPARE(ge, LLVMIntSGE, LLVMIntUGE)
 #undef COMPARE
 
-/* ---- the table
- * -------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 #define ARITH(n)                                                                                   \
     [SM_OP_add_##n] = op_add, [SM_OP_sub_##n] = op_sub, [SM_OP_mul_##n] = op_mul,                  \

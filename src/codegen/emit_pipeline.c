@@ -79,8 +79,7 @@ static void hoist_column(sm_emit *e, uint32_t i)
     }
 }
 
-/* ---- one block
- * -------------------------------------------------------------------------------------------- */
+/* ---- one block ---- */
 
 static void update_live_word(sm_emit *e)
 {
@@ -196,8 +195,7 @@ static bool emit_block(sm_emit *e, loop *l)
     return true;
 }
 
-/* ---- the function
- * ----------------------------------------------------------------------------------------- */
+/* ---- the function ---- */
 
 static void begin_loop(sm_emit *e, loop *l)
 {

@@ -67,9 +67,7 @@ static void put(sm_emit *e, const place *p, uint32_t i, sm_ir v)
     sm_emit_store(e, v, where(e, p, i), sink(e)->groups ? 8 : p->bytes < 64 ? p->bytes : 64);
 }
 
-/* ---- begin
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- begin ---- */
 
 static void make_place(sm_emit *e, place *p, LLVMTypeRef element, uint32_t element_bytes,
                        uint32_t rows, uint32_t n)
@@ -257,8 +255,7 @@ static bool begin(sm_emit *e)
     return true;
 }
 
-/* ---- a block
- * ---------------------------------------------------------------------------------------------- */
+/* ---- a block ---- */
 
 /* acc + v in the rows of m. With mask registers the addition itself is masked; elsewhere -0.0 (or
  * 0) is added, which is off the chain of additions. */
@@ -498,9 +495,7 @@ static void block(sm_emit *e)
         add_block(e, &b, NULL);
 }
 
-/* ---- end
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- end ---- */
 
 static sm_ir reduce(sm_emit *e, const char *how, sm_ir v)
 {

@@ -61,8 +61,7 @@ void sm_key_expr(sm_shape *s, const sm_expr *e)
                    (e->phys == SM_PHYS_F32 && e->value.f32 != e->value.f32);
         flags |= (uint32_t)(!e->value.is_null && nan) << 4;
     }
-    if (e->kind == SM_EXPR_OP && (e->op == SM_OP_d64_to_f64 || e->op == SM_OP_d128_to_f64))
-        flags |= (uint32_t)sm_jit_exact_double(&e->args[0]->range, (unsigned)e->imm[0]) << 5;
+    flags |= (uint32_t)sm_jit_in_place(e) << 5;
     sm_key_u32(s, (uint32_t)e->kind | flags << 8 | (uint32_t)e->phys << 24);
     sm_key_u32(s, form(sm_form_of_expr(e)));
     if (e->kind == SM_EXPR_OP) {

@@ -57,8 +57,7 @@ static uint64_t hash_key(const uint8_t *key, size_t n)
     return h;
 }
 
-/* ---- entries
- * ----------------------------------------------------------------------------------------- */
+/* ---- entries ---- */
 
 static size_t entry_bytes(uint32_t key_bytes, uint32_t n_cols)
 {
@@ -90,8 +89,7 @@ static void unref(entry *c)
     state.llvm.host->free(c, entry_bytes(c->key_bytes, c->n_cols));
 }
 
-/* ---- the cache; the lock is held
- * -------------------------------------------------------------------------- */
+/* ---- the cache; the lock is held ---- */
 
 static entry *find(const uint8_t *key, uint32_t n, uint64_t hash)
 {
@@ -181,8 +179,7 @@ static bool in_cache(const sm_shape *s)
     return yes;
 }
 
-/* ---- the function table
- * ----------------------------------------------------------------------------------- */
+/* ---- the function table ---- */
 
 static bool shape_of(sm_shape *s, const sm_pipeline *p, const sm_jit_sig_col *sig, uint32_t step,
                      sm_jit_pool *pool, char *why, size_t why_bytes)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "key.h"
+#include "runtime/format.h"
 
 enum { MAX_NODES = 4000, MAX_DEPTH = 200 };
 
@@ -21,9 +22,7 @@ static bool refuse(sm_shape *s, const char *format, ...)
     return false;
 }
 
-/* ---- forms
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- forms ---- */
 
 sm_phys sm_jit_type_phys(sm_type t)
 {
@@ -80,6 +79,20 @@ bool sm_jit_exact_double(const sm_range *r, unsigned scale)
     return r->known && r->lo >= -most && r->hi <= most && scale <= 22;
 }
 
+enum { YEAR_1 = -719162 /* its first day */ };
+
+bool sm_jit_in_place(const sm_expr *e)
+{
+    if (e->kind != SM_EXPR_OP) return false;
+    if (e->op == SM_OP_d64_to_f64 || e->op == SM_OP_d128_to_f64)
+        return sm_jit_exact_double(&e->args[0]->range, (unsigned)e->imm[0]);
+    if (e->op != SM_OP_extract_date || !e->args[0]->range.known) return false;
+    int32_t f = e->imm[0];
+    bool field =
+        f == SM_FIELD_YEAR || f == SM_FIELD_QUARTER || f == SM_FIELD_MONTH || f == SM_FIELD_DAY;
+    return field && e->args[0]->range.lo >= YEAR_1 && e->args[0]->range.hi <= INT32_MAX / 2;
+}
+
 static sm_form narrowed(sm_form f, const sm_range *r)
 {
     if (f.kind == SM_FORM_INT && r->known) f.bits = sm_range_bits(r);
@@ -97,8 +110,7 @@ sm_form sm_form_of_expr(const sm_expr *e)
     return narrowed(f, &e->range);
 }
 
-/* ---- source columns
- * --------------------------------------------------------------------------------------- */
+/* ---- source columns ---- */
 
 static void source_col(sm_src_col *c, const sm_table_col *t, const sm_jit_sig_col *sig)
 {
@@ -116,8 +128,7 @@ static void source_col(sm_src_col *c, const sm_table_col *t, const sm_jit_sig_co
     c->dict = c->enc == SM_ENC_DICT ? t->dict : NULL;
 }
 
-/* ---- expressions
- * ------------------------------------------------------------------------------------------ */
+/* ---- expressions ---- */
 
 typedef struct walk {
     sm_shape *s;
@@ -254,9 +265,7 @@ int32_t sm_shape_table(const sm_shape *s, const sm_expr *e)
     return -1;
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- steps ---- */
 
 static bool walk_steps(sm_shape *s)
 {
@@ -300,9 +309,7 @@ static bool walk_steps(sm_shape *s)
     return true;
 }
 
-/* ---- sinks
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- sinks ---- */
 
 static sm_u128 most(const sm_range *r)
 {

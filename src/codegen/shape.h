@@ -146,6 +146,8 @@ sm_phys sm_jit_code_phys(unsigned code);
 /** Bits of the narrowest lane that holds all of the range: 32, 64 or 128. */
 uint8_t sm_range_bits(const sm_range *r);
 bool sm_jit_has_emitter(sm_op op);
+/** Can this CALL operation be done in lanes after all, for what is known of its argument? */
+bool sm_jit_in_place(const sm_expr *e);
 /** Is every decimal of this range and scale as a double one exact division away? */
 bool sm_jit_exact_double(const sm_range *r, unsigned scale);
 /** Structural equality. */

@@ -133,8 +133,7 @@ void sm_sink_host_add(sm_emit *e, uint32_t k, sm_ir rows, uint32_t offset, uint3
         e, LLVMBuildCall2(e->b, LLVMFunctionType(e->i32, types, 6, 0), fn, args, 6, ""));
 }
 
-/* ---- one row at a time
- * ------------------------------------------------------------------------------------ */
+/* ---- one row at a time ---- */
 
 typedef struct row_site {
     const sm_sink_update *u;
