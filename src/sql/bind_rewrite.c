@@ -181,6 +181,6 @@ sm_status sm_bind_clock(sm_ctx *cx, const PgQuery__SQLValueFunction *f, sm_expr 
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
         return sm_make_now(cx->b, SM_TIMESTAMP, position, out);
-    default: return SM_FAIL(cx->b, f->location, SM_ERR_NOT_SUPPORTED, "this session value");
+    default: return SM_FAIL(cx->b, f->location, SM_ERR_NOT_SUPPORTED, "this kind of current value");
     }
 }
