@@ -140,9 +140,9 @@ static sm_status end_morsel(sm_run_worker *rw, uint64_t unit)
     if (run->p->sink != SM_SINK_AGG) {
         sm_builder *b = rw->w.rows;
         rw->w.rows = NULL;
-        SM_TRY(sm_builder_finish(b, &run->parts[unit], &rw->w.err));
+        SM_TRY(sm_builder_finish(b, &rw->part, &rw->w.err));
         if (run->p->sink == SM_SINK_BUILD) return SM_OK;
-        return sm_rows_trim(run->p, &run->parts[unit], rw->w.mem, &rw->w.err);
+        return sm_rows_trim(run->p, &rw->part, rw->w.mem, &rw->w.err);
     }
     const sm_agg_sink *sink = &run->p->agg;
     if (sink->mode > SM_GROUPS_TINY) return SM_OK;
@@ -186,8 +186,18 @@ static sm_status run_unit(sm_run_worker *rw, uint64_t unit)
 static void note_unit(sm_run_worker *rw, uint64_t unit, sm_status s)
 {
     sm_run *run = rw->run;
-    if (s == SM_OK && run->limit == UINT64_MAX) return;
+    sm_version *part = rw->part;
+    rw->part = NULL;
+    if (s != SM_OK && part) {
+        sm_version_unref(part);
+        part = NULL;
+    }
+    if (s == SM_OK && run->limit == UINT64_MAX) {
+        if (part) run->parts[unit] = part; /* read when all workers are done */
+        return;
+    }
     pthread_mutex_lock(&run->lock);
+    if (part) run->parts[unit] = part;
     if (s != SM_OK && unit < run->error_unit) {
         run->error_unit = unit;
         run->status = s;

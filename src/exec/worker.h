@@ -46,6 +46,7 @@ typedef struct sm_run_worker {
     sm_worker w; /* interpreters' side */
     sm_run *run;
     sm_pin pin;
+    sm_version *part; /* rows of the unit just run, not yet shown to the other workers */
     sm_agg_local agg; /* not order-sensitive, or NONE and TINY */
     bool agg_ready;
     sm_exec_metrics metrics;
